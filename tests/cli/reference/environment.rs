@@ -274,10 +274,13 @@ const OF_THE_BUILD: [Variable; 2] = [
 /// Names in the source that are no variables which the program reads: set or removed for programs that it starts, given by its build
 /// script, and words of protocols.
 const OTHERS: &[&str] = &[
+    "ALL_REVISIONS",
     "BUMPWRIGHT_RUSTC",
     "BUMPWRIGHT_TARGET",
     "CARGO_MANIFEST_DIR",
     "CARGO_PKG_VERSION",
+    "CURRENT_FILES",
+    "CURRENT_REVISION",
     "ECR_PUBLIC",
     "ESC_IDENTIFIER",
     "GCM_INTERACTIVE",

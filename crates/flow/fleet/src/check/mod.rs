@@ -14,6 +14,7 @@ mod makers;
 mod namespaces;
 mod patches;
 pub(crate) mod places;
+mod pod_references;
 mod references;
 mod resource_sets;
 mod rules;

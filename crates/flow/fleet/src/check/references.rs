@@ -1,7 +1,5 @@
 //! Secrets and ConfigMaps that objects of Flux refer to and that nothing builds.
 
-mod pods;
-
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -9,6 +7,7 @@ use serde_json::Value;
 use super::cluster::{Cluster, HELM_GROUP, IMAGE_GROUP, KUSTOMIZE_GROUP, SOURCE_GROUP, name_of, select, text};
 use super::makers::Makers;
 use super::places::{Part, split};
+use super::pod_references;
 use crate::build::view::{FleetObject, Node};
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_findings::{Finding, Rule, Severity};
@@ -140,11 +139,11 @@ pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, found: &mut Vec<
     for all in places.into_values() {
         found.extend(missed(cluster, makers, &all));
     }
-    pods::check(cluster, makers, found);
+    pod_references::check(cluster, makers, found);
 }
 
 /// Whether two names differ by more than a number: `a-1` and `a-2` are both meant.
-fn differ_in_letters(one: &str, other: &str) -> bool {
+pub(super) fn differ_in_letters(one: &str, other: &str) -> bool {
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     letters(one) != letters(other)
 }

@@ -1,5 +1,7 @@
 //! The status of an ImageUpdateAutomation (docs/behaviour/image-automation-controller.md, *Status*).
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use super::FinishedRun;

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::super::cluster::{Cluster, name_of, select, text};
-use super::super::makers::Makers;
-use super::differ_in_letters;
+use super::cluster::{Cluster, name_of, select, text};
+use super::makers::Makers;
+use super::references::differ_in_letters;
 use crate::verify::images::Workload;
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
