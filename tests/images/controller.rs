@@ -12,7 +12,7 @@ use bumpwright_testkit::image_world::{ImageWorld, add_choice};
 use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{
-    AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, World, automation, git_repository, newest,
+    AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, World, automation, git_repository,
 };
 use serde_json::{Value, json};
 
@@ -119,35 +119,6 @@ fn changes_that_come_together_are_one_commit_when_they_may_settle() {
     assert_eq!(world.repo.log("main").len(), 2);
     let wanted = marked("settle", "1.1.0", "1.2.0");
     assert_eq!(world.repo.show("main", "a.yaml"), wanted.as_bytes());
-}
-
-/// C35: at a first start the policies choose one after the other, as their repositories are scanned.
-#[test]
-fn first_choices_that_come_together_are_one_commit() {
-    let Some(cluster) = Cluster::shared() else { return };
-    cluster.define();
-    let world = World::new(cluster, "firsts");
-    let repo = world.repository("app.git");
-    let file = marked("firsts", "1.0.0", "1.0.0");
-    repo.commit("main", "first", &[Change::File("a.yaml", file.as_bytes())]);
-    for policy in ["one", "two", "three"] {
-        world.add(IMAGE_POLICY, policy, newest(policy));
-    }
-    world.add(GIT_REPOSITORY, "app", git_repository(&world.git.url("app.git")));
-    world.add(AUTOMATION, "all", automation("app"));
-    let _controller = world.controller(&["--controllers=image-automation"]);
-    world.ready(AUTOMATION, "all", "True", |_, message| {
-        message.starts_with("repository up-to-date")
-    });
-    for (policy, tag) in [("one", "1.1.0"), ("two", "1.2.0")] {
-        let latest = json!({"name": format!("ghcr.io/o/{policy}"), "tag": tag});
-        world.patch_status(IMAGE_POLICY, policy, &json!({ "latestRef": latest }));
-    }
-    // The third one, which never chooses, does not keep them waiting for long.
-    until("there is a commit", || repo.log("main").len() > 1);
-    assert_eq!(repo.log("main").len(), 2);
-    let wanted = marked("firsts", "1.1.0", "1.2.0");
-    assert_eq!(repo.show("main", "a.yaml"), wanted.as_bytes());
 }
 
 /// `spec.policyChangeDelay` of Flux 2.10.

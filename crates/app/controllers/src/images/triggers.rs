@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::annotations::ALLOWS;
 use super::annotations::RECORD;
 use super::readers::Readers;
-use bumpwright_api::{AutomationAnnotations, Conditions, GoDuration, LabelSelector, ObjectName, READY, Reason};
+use bumpwright_api::{AutomationAnnotations, Conditions, GoDuration, LabelSelector, ObjectName, READY};
 use bumpwright_kube::{Cache, Change, Index, Object};
 use bumpwright_policy::{FAILED_VERSIONS, PROMOTION_ANNOTATIONS};
 use bumpwright_rollout::ReleaseState;
@@ -34,18 +33,22 @@ pub(crate) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>
 
 /// All automations of a namespace run when a policy there chooses another image, or has another window: only Git has
 /// the markers. Those with `spec.policySelector` run for the policies that it selects, those with `settle` or
-/// `spec.policyChangeDelay` wait for further changes, and after the first choice of a policy all of them wait a moment
-/// for others that are about to make theirs. Of other namespaces, those run whose markers name a policy that allows
-/// them, or did.
+/// `spec.policyChangeDelay` wait for further changes. Of other namespaces, those run whose markers name a policy that
+/// allows them, or did.
 pub(crate) fn automations_of_policy(
-    policies: &Arc<Cache>,
+    policies: &Cache,
     automations: &Arc<Cache>,
     readers: &Arc<Readers>,
     queue: &Arc<Queue>,
 ) {
     let (automations, readers, queue) = (Arc::clone(automations), Arc::clone(readers), Arc::clone(queue));
-    // Its own listener must not keep it.
-    let all = Arc::downgrade(policies);
+    let image = |object: &Object| {
+        object
+            .status()
+            .get("latestRef")
+            .cloned()
+            .filter(|image| !image.is_null())
+    };
     let window = |object: &Object| object.annotations.get(WINDOW).cloned();
     let shared = move |object: &Object| Some((object.annotations.get(ALLOWS).cloned()?, image(object), window(object)));
     policies.listen(move |change| {
@@ -59,40 +62,19 @@ pub(crate) fn automations_of_policy(
                 .of(&policy.name)
                 .into_iter()
                 .filter_map(|name| automations.get(&name));
-            names.for_each(|automation| settle(&automation, &Runs::of(&automation), false, &queue));
+            names.for_each(|automation| settle(&automation, &Runs::of(&automation), &queue));
         }
         let Change::Updated(old, new) = change else { return };
         let is_freed = held(old) != held(new) || window(old) != window(new);
         if image(new).is_some() && (image(old) != image(new) || is_freed) {
-            let all = all.upgrade().filter(|_| image(old).is_none());
-            let beside = all.map_or_else(Vec::new, |all| all.list_in(&new.name.namespace));
             for automation in automations.list_in(&new.name.namespace) {
                 let runs = Runs::of(&automation);
                 if runs.for_policy(new) {
-                    let mut others = beside.iter().filter(|policy| runs.for_policy(policy));
-                    let waits = others.any(|policy| is_choosing(policy));
-                    settle(&automation, &runs, waits, &queue);
+                    settle(&automation, &runs, &queue);
                 }
             }
         }
     });
-}
-
-/// The image that a policy has chosen.
-fn image(policy: &Object) -> Option<Value> {
-    let image = policy.status().get("latestRef").cloned();
-    image.filter(|image| !image.is_null())
-}
-
-/// Whether a policy is about to make its first choice: nobody has reconciled it yet, or its repository is not scanned.
-fn is_choosing(policy: &Object) -> bool {
-    let status = policy.status();
-    let has_chosen = status.get("latestRef").is_some_and(|image| !image.is_null());
-    let conditions = Conditions::of(&status, policy.generation, "");
-    let is_failed = conditions.get(READY).is_some_and(|ready| {
-        ready.status == "True" || (ready.status == "False" && ready.reason != Reason::DependencyNotReady.as_str())
-    });
-    !has_chosen && !is_failed
 }
 
 /// What decides which versions of a policy are held since they failed.
@@ -208,20 +190,12 @@ impl Runs {
     }
 }
 
-/// How long a run waits for the first choices of other policies after each one, and how long for all of them.
-const FIRST_CHOICES: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(15));
-
-/// Queues a run, after the pause that the automation asks for. With `waits` other policies are about to make their first
-/// choice: where the automation asks for no pause, these are waited for, so that a first start is one commit.
-fn settle(automation: &Object, runs: &Runs, waits: bool, queue: &Queue) {
+fn settle(automation: &Object, runs: &Runs, queue: &Queue) {
     let name = automation.name.clone();
     // Invalid annotations are reported by the reconciliation.
     let annotations = AutomationAnnotations::read(&automation.annotations).unwrap_or_default();
     let delay = runs.policy_change_delay.map(GoDuration::as_std);
-    let since_first = queue.unsettled(&name);
-    let (each, all) = FIRST_CHOICES;
-    let first = waits.then(|| each.min(all.saturating_sub(since_first)));
-    match annotations.pause(delay, since_first).or(first) {
+    match annotations.pause(delay, queue.unsettled(&name)) {
         Some(pause) => queue.add_after(name, pause),
         None => queue.add(name),
     }
