@@ -6,8 +6,11 @@ use super::api::null_as_empty;
 use super::{Forge, ForgeError, GitLab};
 use bumpwright_http::Request;
 
-/// The longest text that is read of a release, in bytes; the rest is left out.
+/// The longest text that is kept of a release, in bytes; the rest is left out.
 const LONGEST: usize = 64 << 10;
+
+/// The same for its title and its page. A server may write megabytes there, too; no page that is shown is as long.
+const LONGEST_LINE: usize = 4 << 10;
 
 /// A release (GitHub REST API 2022-11-28, *Releases*; Gitea API v1, *repository*; GitLab REST API v4, *Releases*).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,9 +53,9 @@ impl Forge {
             return Ok(None);
         }
         Ok(Some(Release {
-            title: found.name,
-            url: found.html_url,
-            text: bounded(found.body),
+            title: bounded(found.name, LONGEST_LINE),
+            url: bounded(found.html_url, LONGEST_LINE),
+            text: bounded(found.body, LONGEST),
         }))
     }
 }
@@ -87,14 +90,29 @@ impl GitLab {
         }
         let found: Answered = self.calls.read(&attempt, &answer)?;
         Ok(Some(Release {
-            title: found.name,
-            url: found.links.own,
-            text: bounded(found.description),
+            title: bounded(found.name, LONGEST_LINE),
+            url: bounded(found.links.own, LONGEST_LINE),
+            text: bounded(found.description, LONGEST),
         }))
     }
 }
 
-fn bounded(mut text: String) -> String {
-    text.truncate(text.floor_char_boundary(LONGEST));
+/// The first bytes of a text, without the memory of the others.
+fn bounded(mut text: String, longest: usize) -> String {
+    text.truncate(text.floor_char_boundary(longest));
+    text.shrink_to_fit();
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_takes_no_more_memory_than_is_kept_of_it() {
+        let text = bounded("ä".repeat(1 << 20), 4097);
+        assert_eq!(text.len(), 4096);
+        assert!(text.capacity() < 1 << 16, "{}", text.capacity());
+        assert_eq!(bounded("v1".to_owned(), 4097), "v1");
+    }
 }
