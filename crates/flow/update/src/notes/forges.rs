@@ -9,7 +9,7 @@ use url::Url;
 
 use super::api::{Kind, ReleasesApi, is_web};
 use bumpwright_forge::{ForgeApi, ForgeError, Login, Release, ReviewServer};
-use bumpwright_http::{Deadline, Peer, host_of};
+use bumpwright_http::{Deadline, NetError, Peer, host_of};
 use bumpwright_overview::Forge as Links;
 
 /// Forges that everybody knows.
@@ -130,9 +130,7 @@ impl Answers {
             return Err(error);
         }
         let release = server.release(tag).inspect_err(|error| {
-            // Others share the answers: that the time of this job was over says nothing about the forge.
-            let is_silent = matches!(error, ForgeError::Net { .. }) && !Deadline::after(LIMIT).passed();
-            if is_silent || matches!(error, ForgeError::Limited { .. }) {
+            if is_down(error, Deadline::after(LIMIT)) {
                 self.failed.lock().insert(host.to_owned(), error.clone());
             }
         })?;
@@ -146,6 +144,18 @@ impl Answers {
         }
         releases.insert(key, release.clone());
         Ok(release)
+    }
+}
+
+/// Whether a forge answers nobody: it is silent, or has no more requests for us. Others share that: an answer that is too
+/// large for one tenant, or that leads elsewhere, says nothing about the forge, nor does a job whose time is over.
+fn is_down(error: &ForgeError, left: Deadline) -> bool {
+    match error {
+        ForgeError::Net { source, .. } => {
+            matches!(source, NetError::Broken { .. } | NetError::Timeout { .. }) && !left.passed()
+        }
+        ForgeError::Limited { .. } => true,
+        _ => false,
     }
 }
 
@@ -210,6 +220,30 @@ mod tests {
             ("file:///etc/passwd", false),
         ] {
             assert_eq!(asks(source), is_asked, "{source}");
+        }
+    }
+
+    #[test]
+    fn what_one_answer_is_too_large_for_keeps_nobody_from_a_forge() {
+        let url = || "https://api.github.com/repos/acme/web/releases/tags/1".to_owned();
+        let timeout = || NetError::Timeout {
+            url: url(),
+            limit: LIMIT,
+        };
+        let large = NetError::TooLarge { url: url(), limit: 1 };
+        let elsewhere = NetError::Redirect {
+            url: url(),
+            detail: "more than 10 redirects".to_owned(),
+        };
+        for (source, left, expected) in [
+            (timeout(), LIMIT, true),
+            (timeout(), Duration::ZERO, false),
+            (large, LIMIT, false),
+            (elsewhere, LIMIT, false),
+        ] {
+            let attempt = "look at the release 1".to_owned();
+            let error = ForgeError::Net { attempt, source };
+            assert_eq!(is_down(&error, Deadline::after(left)), expected, "{error}");
         }
     }
 
