@@ -69,11 +69,15 @@ impl ReleasesApi {
         }
     }
 
-    /// Whether a source is at its host, or at the one that it has `api.` before, and at its port.
+    /// Whether a source is at its host and port.
     pub(super) fn serves(&self, source: &Url) -> bool {
-        let (api, host) = (host_of(&self.url), host_of(source));
-        let is_host = api == host || api.strip_prefix("api.") == Some(host);
-        is_host && self.url.port_or_known_default() == source.port_or_known_default()
+        self.is_at(host_of(source)) && self.url.port_or_known_default() == source.port_or_known_default()
+    }
+
+    /// Whether it is at a host, or has `api.` before that.
+    pub(super) fn is_at(&self, host: &str) -> bool {
+        let api = host_of(&self.url);
+        api == host || api.strip_prefix("api.") == Some(host)
     }
 
     /// The repository of a source there, which is asked without a login.

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::api::{Kind, ReleasesApi, is_web};
 use bumpwright_forge::{ForgeApi, ForgeError, Login, Release, ReviewServer};
-use bumpwright_http::{Deadline, NetError, Peer, host_of};
+use bumpwright_http::{Deadline, NetError, Peer, Tls, host_of};
 use bumpwright_overview::Forge as Links;
 
 /// Forges that everybody knows.
@@ -77,9 +77,14 @@ impl ReleaseForges {
         self
     }
 
-    /// With a forge that is reached by these settings.
+    /// With a forge that is reached by these settings. A public one that is reached as by everybody says the same to
+    /// everybody: it stays one of those whose answers are shared.
     #[must_use]
     pub fn and_by(mut self, api: ReleasesApi, reached: Peer) -> Self {
+        let is_plain = reached.proxy.is_none() && reached.tls == Tls::default();
+        if is_plain && PUBLIC.iter().any(|(host, _)| api.is_at(host)) {
+            return self;
+        }
         let timeout = reached.timeout.min(LIMIT);
         self.named.push((api, Peer { timeout, ..reached }));
         self
@@ -191,6 +196,23 @@ fn peer() -> Peer {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use bumpwright_http::Proxy;
+
+    #[test]
+    fn answers_of_a_public_forge_are_shared_unless_it_is_reached_by_a_proxy_of_ones_own() {
+        let own = Peer {
+            proxy: Some(Proxy::at("http://proxy.example:3128")),
+            ..Peer::default()
+        };
+        let source = web("https://github.com/acme/web").unwrap();
+        for (reached, is_shared) in [(Peer::default(), true), (own, false)] {
+            let api = "github=https://api.github.com".parse::<ReleasesApi>().unwrap();
+            let shared = Arc::<Answers>::default();
+            let forges = ReleaseForges::sharing(Arc::clone(&shared)).and_by(api, reached);
+            let (_, answers) = forges.server(&source).unwrap();
+            assert_eq!(std::ptr::eq(answers, &*shared), is_shared);
+        }
+    }
 
     #[test]
     fn only_known_hosts_are_asked() {
