@@ -12,9 +12,16 @@ use super::dialect::GERRIT;
 use super::login::Login;
 use super::{ForgeError, Repository};
 use bumpwright_http::{Peer, Request};
+use bumpwright_text::Excerpt;
 
 /// The most open changes that are looked at.
 const MOST: usize = 50;
+
+/// The longest answer, in bytes: in memory its maps take ten times that, and any Git server may be asked.
+const ANSWER: usize = 2 << 20;
+
+/// The longest subject, in characters.
+const SUBJECT: usize = 200;
 
 /// The start of each answer, which keeps browsers from running it.
 const GUARD: &[u8] = b")]}'";
@@ -111,7 +118,7 @@ impl Gerrit {
             pairs.append_pair("o", option);
         }
         drop(pairs);
-        let mut answer = self.calls.send(attempt, Request::get(url))?;
+        let mut answer = self.calls.send(attempt, Request::get(url).limit(ANSWER))?;
         if !answer.status.is_success() {
             return Err(self.calls.refused(attempt, &answer));
         }
@@ -128,7 +135,8 @@ impl Gerrit {
         let project = self.project.name.split('/');
         let path = std::iter::once("c").chain(project).chain(["+", number.as_str()]);
         let url = below(&self.project.api, path).to_string();
-        let mut revisions: Vec<Revision> = change.revisions.into_values().collect();
+        let revisions = change.revisions.into_values();
+        let mut revisions: Vec<Revision> = revisions.filter(|revision| is_of_change(&revision.reference)).collect();
         revisions.sort_by_key(|revision| std::cmp::Reverse(revision.number));
         let written = revisions
             .iter()
@@ -138,7 +146,7 @@ impl Gerrit {
         Some(OpenChange {
             change_id: change.change_id,
             url,
-            subject: change.subject,
+            subject: change.subject.excerpt(SUBJECT).into_owned(),
             written: written.unwrap_or_else(|| current.reference.clone()),
             current: current.reference,
             paths: current.files.into_keys().collect(),
@@ -153,6 +161,13 @@ fn below<'a>(api: &Url, path: impl IntoIterator<Item = &'a str>) -> Url {
         segments.pop_if_empty().extend(path);
     }
     url
+}
+
+/// Whether a reference is that of a patch set: no other one is fetched because the server names it here.
+fn is_of_change(reference: &str) -> bool {
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = reference.strip_prefix("refs/changes/").map(|rest| rest.split('/'));
+    parts.is_some_and(|mut parts| parts.clone().count() == 3 && parts.all(number))
 }
 
 fn unguarded(body: &[u8]) -> &[u8] {
@@ -206,6 +221,22 @@ mod tests {
         let found = change(&revision("aa", 1, "TRIVIAL_REBASE", "")).unwrap();
         assert_eq!(found.written, "refs/changes/07/7/1");
         assert_eq!(change(""), None);
+    }
+
+    #[test]
+    fn only_patch_sets_are_fetched() {
+        for (reference, expected) in [
+            ("refs/changes/07/7/2", true),
+            ("refs/changes/07/7/meta", false),
+            ("refs/changes/07/7", false),
+            ("refs/changes/07//2", false),
+            ("refs/heads/main", false),
+            ("refs/pins/7", false),
+        ] {
+            assert_eq!(is_of_change(reference), expected, "{reference}");
+            let revision = format!("\"aa\": {{\"_number\": 1, \"ref\": \"{reference}\"}}");
+            assert_eq!(change(&revision).is_some(), expected, "{reference}");
+        }
     }
 
     #[test]
