@@ -8,10 +8,11 @@ use crate::commit::review::MAX_OLDER;
 use crate::commit::trailer::{change_id_in, is_change_id};
 use crate::error::RunError;
 use crate::history::paths::{Changes, changed_files};
-use crate::job::destination::{Target, Value, is_review};
+use crate::job::destination::{Destinations, Target, Value, is_review};
 use crate::job::remote_job::RemoteJob;
 use crate::remote::fetch;
 use crate::report::edited_change::EditedChange;
+use crate::report::releases::plain;
 use bumpwright_forge::{Gerrit, OpenChange};
 use bumpwright_git::{CommitInfo, Fetched, GitError, ObjectId, Objects, Walk};
 
@@ -20,6 +21,9 @@ const WORK: &str = "the comparison with a change at Gerrit";
 
 /// The most older changes that are named.
 const NAMED: usize = 3;
+
+/// The longest name with its address, in characters.
+const LONGEST_PERSON: usize = 200;
 
 /// The files that a commit changes, by path, with what they are then.
 type Edits = BTreeMap<Vec<u8>, Option<ObjectId>>;
@@ -85,7 +89,7 @@ fn compared(run: &Wanted<'_>, made: &Made, open: OpenChange) -> Result<Looked, R
     }
     let objects = &fetched.objects;
     let holds = objects.commit(current).map_err(reading)?;
-    if is_same(objects, &holds, made).map_err(reading)? {
+    if is_for_review_alone(&run.base.destinations) && is_same(objects, &holds, made).map_err(reading)? {
         return Ok(Looked::Same(Made::found(current, holds)));
     }
     let written = objects.commit(written).map_err(reading)?;
@@ -99,6 +103,13 @@ fn compared(run: &Wanted<'_>, made: &Made, open: OpenChange) -> Result<Looked, R
 fn value(fetched: &Fetched, reference: &str) -> Option<ObjectId> {
     let mut also = fetched.also.iter();
     also.find(|also| also.reference == reference)?.commit
+}
+
+/// Whether the commit goes nowhere but to reviews. A patch set may be on top of another change that nobody has approved:
+/// it takes the place of the commit where people look at it, but on no branch.
+fn is_for_review_alone(destinations: &Destinations) -> bool {
+    let is_reviewed = |target: &Target| target.value == Value::Tip || is_review(&target.reference);
+    destinations.branch.iter().chain(&destinations.specs).all(is_reviewed)
 }
 
 /// Whether a patch set makes the same edits as the commit, with the same message. Its base may be an older one.
@@ -144,8 +155,7 @@ fn is_own(job: &RemoteJob, objects: &Objects, written: &CommitInfo) -> Result<bo
 fn person(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let end = text.rfind('>').map_or(text.len(), |at| at + 1);
-    let name = text.get(..end).unwrap_or(&text);
-    name.chars().filter(|c| !c.is_control()).collect()
+    plain(text.get(..end).unwrap_or(&text), LONGEST_PERSON)
 }
 
 /// Notes on other open changes of the account that edit one of the files of a change that was just created: nothing
@@ -173,6 +183,30 @@ pub(crate) fn left_behind(run: &Wanted<'_>, made: &Made, paths: &[&str]) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_patch_set_takes_the_place_of_a_commit_in_reviews_alone() {
+        let target = |reference: &str, value: Value| Target {
+            reference: reference.to_owned(),
+            value,
+            force: false,
+        };
+        let review = || target("refs/for/main", Value::New);
+        for (branch, other, expected) in [
+            (None, None, true),
+            (None, Some(target("refs/heads/backup", Value::Tip)), true),
+            (None, Some(target("refs/heads/auto", Value::New)), false),
+            (Some(target("refs/heads/auto", Value::New)), None, false),
+        ] {
+            let destinations = Destinations {
+                work: "refs/heads/auto".to_owned(),
+                switched: true,
+                branch,
+                specs: std::iter::once(review()).chain(other).collect(),
+            };
+            assert_eq!(is_for_review_alone(&destinations), expected, "{destinations:?}");
+        }
+    }
 
     #[test]
     fn the_branch_of_a_change_has_no_options() {
