@@ -8,7 +8,7 @@ use super::ForgeError;
 use super::dialect::Dialect;
 use super::error::{place, refusal};
 use super::login::Login;
-use bumpwright_http::{Answer, Client, Deadline, Peer, Request, RetryPolicy, scrubbed};
+use bumpwright_http::{Answer, Client, Deadline, Peer, Request, RetryPolicy, scrubbed, server_text};
 
 /// The longest text of a server in an error, in characters.
 const LONGEST_TEXT: usize = 300;
@@ -55,7 +55,7 @@ impl Calls {
             url: place(&answer.url),
             detail: format!(
                 "the answer is not as documented: {}",
-                scrubbed(&error.to_string(), self.login.secrets())
+                scrubbed(&error.to_string(), &self.login.secrets())
             ),
             kind: self.dialect.name,
         })
@@ -68,10 +68,8 @@ impl Calls {
 
     /// A text of the server.
     pub(super) fn without_secrets(&self, text: &str) -> String {
-        scrubbed(
-            &bumpwright_http::server_text(text.as_bytes(), LONGEST_TEXT),
-            self.login.secrets(),
-        )
+        let text = scrubbed(text, &self.login.secrets());
+        server_text(text.as_bytes(), LONGEST_TEXT)
     }
 
     pub(super) fn send(&self, attempt: &str, request: Request) -> Result<Answer, ForgeError> {

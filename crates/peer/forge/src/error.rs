@@ -189,7 +189,7 @@ fn said(answer: &Answer, login: &Login) -> String {
             all.join(": ")
         }
     };
-    let text = scrubbed(&text, login.secrets());
+    let text = scrubbed(&text, &login.secrets());
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

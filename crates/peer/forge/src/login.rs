@@ -20,12 +20,17 @@ pub enum Login {
 }
 
 impl Login {
-    pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+    /// What a server may repeat of a request, and nobody else is to see: also the header, as it was sent.
+    pub(super) fn secrets(&self) -> Vec<Secret> {
         match self {
-            Self::Nobody => None,
-            Self::Token(secret) | Self::Basic { password: secret, .. } => Some(secret),
+            Self::Nobody => Vec::new(),
+            Self::Token(token) => vec![token.clone()],
+            Self::Basic { username, password } => {
+                let header = basic_header(username, password);
+                let pair = header.expose().strip_prefix("Basic ").map(Secret::from);
+                std::iter::once(password.clone()).chain(pair).collect()
+            }
         }
-        .into_iter()
     }
 
     pub(super) fn header(&self, dialect: &Dialect) -> Option<Secret> {
@@ -36,5 +41,21 @@ impl Login {
             (Self::Token(token), Tokens::OrPassword(word)) => scheme(word, token),
             (Self::Basic { username, password }, Tokens::OrPassword(_)) => basic_header(username, password),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bumpwright_http::scrubbed;
+
+    #[test]
+    fn a_header_that_a_server_repeats_is_not_shown() {
+        let login = Login::Basic {
+            username: "bot".to_owned(),
+            password: Secret::from("t0ken-of-bot"),
+        };
+        let said = "bad login: Basic Ym90OnQwa2VuLW9mLWJvdA== (t0ken-of-bot)";
+        assert_eq!(scrubbed(said, &login.secrets()), "bad login: Basic *** (***)");
     }
 }
