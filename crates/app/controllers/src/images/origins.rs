@@ -2,7 +2,7 @@
 //!
 //! Labels are what strangers wrote, and a tenant may name any registry. So registries are asked by an ImageRepository
 //! alone, as its scans ask them, and forges without a login. Answers are kept for a while: automations run each
-//! interval, and forges count requests.
+//! interval, and registries count reads of manifests as pulls, forges requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,8 +22,11 @@ use bumpwright_registry::Origin;
 use bumpwright_scan::{ScanError, Scanner, reference_of};
 use bumpwright_update::{Answers, ReleaseForges};
 
-/// How long answers are kept.
-const KEPT: Duration = Duration::from_secs(1800);
+/// How long the answers of forges are kept.
+const ANSWERS_KEPT: Duration = Duration::from_secs(1800);
+
+/// How long labels are kept. Those of a version hardly ever change.
+const LABELS_KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// The most images whose labels are kept.
 const IMAGES: usize = 1000;
@@ -48,12 +51,13 @@ pub(crate) struct ImageOrigins {
     kept: Mutex<Kept>,
 }
 
-/// Answers since a time.
+/// Labels and answers, each since a time.
 #[derive(Debug)]
 struct Kept {
-    since: Instant,
+    labels_since: Instant,
     /// By ImageRepository, and image with its version.
     labels: BTreeMap<(ObjectName, String), Origin>,
+    answers_since: Instant,
     /// Of the public forges, which all namespaces share: nobody has a login there.
     public: Arc<Answers>,
 }
@@ -61,15 +65,20 @@ struct Kept {
 impl Kept {
     fn new() -> Self {
         Self {
-            since: Instant::now(),
+            labels_since: Instant::now(),
             labels: BTreeMap::new(),
+            answers_since: Instant::now(),
             public: Arc::default(),
         }
     }
 
     fn fresh(&mut self) -> &mut Self {
-        if self.since.elapsed() > KEPT {
-            *self = Self::new();
+        if self.labels_since.elapsed() > LABELS_KEPT {
+            (self.labels_since, self.labels) = (Instant::now(), BTreeMap::new());
+        }
+        if self.answers_since.elapsed() > ANSWERS_KEPT {
+            self.answers_since = Instant::now();
+            self.public.renew();
         }
         self
     }

@@ -43,11 +43,15 @@ pub struct ReleaseForges {
 /// What forges have answered. Those who ask in the same way may share it.
 #[derive(Debug, Default)]
 pub struct Answers {
-    /// By source and tag.
-    releases: Mutex<BTreeMap<(String, String), Option<Release>>>,
+    releases: Mutex<Known>,
+    /// The answers of before: a description is not to lose its releases whenever a forge has no more requests for us.
+    older: Mutex<Known>,
     /// Why hosts are not asked again.
     failed: Mutex<BTreeMap<String, ForgeError>>,
 }
+
+/// Releases by source and tag; none where there is no such release.
+type Known = BTreeMap<(String, String), Option<Release>>;
 
 impl ReleaseForges {
     /// The public forges. `github` is the login at github.com; nothing else gets one.
@@ -123,12 +127,39 @@ impl ReleaseForges {
 }
 
 impl Answers {
+    /// Has forges asked again. What they have answered counts where they do not answer any more.
+    pub fn renew(&self) {
+        let known = std::mem::take(&mut *self.releases.lock());
+        let mut older = self.older.lock();
+        if older.len() >= KEPT {
+            older.clear();
+        }
+        older.extend(known);
+        self.failed.lock().clear();
+    }
+
     fn release(&self, server: &ReviewServer, source: &Url, tag: &str) -> Result<Option<Release>, ForgeError> {
         let key = (source.to_string(), tag.to_owned());
         let known = self.releases.lock().get(&key).cloned();
         if let Some(known) = known {
             return Ok(known);
         }
+        let error = match self.asked(server, source, tag) {
+            Ok(release) => {
+                let mut releases = self.releases.lock();
+                if releases.len() >= KEPT {
+                    releases.clear();
+                }
+                releases.insert(key, release.clone());
+                return Ok(release);
+            }
+            Err(error) => error,
+        };
+        let older = self.older.lock().get(&key).cloned();
+        older.ok_or(error)
+    }
+
+    fn asked(&self, server: &ReviewServer, source: &Url, tag: &str) -> Result<Option<Release>, ForgeError> {
         let host = host_of(source);
         let failed = self.failed.lock().get(host).cloned();
         if let Some(error) = failed {
@@ -139,16 +170,10 @@ impl Answers {
                 self.failed.lock().insert(host.to_owned(), error.clone());
             }
         })?;
-        let release = release.map(|mut release| {
+        Ok(release.map(|mut release| {
             release.text.truncate(release.text.floor_char_boundary(TEXT));
             release
-        });
-        let mut releases = self.releases.lock();
-        if releases.len() >= KEPT {
-            releases.clear();
-        }
-        releases.insert(key, release.clone());
-        Ok(release)
+        }))
     }
 }
 
@@ -242,6 +267,34 @@ mod tests {
             ("file:///etc/passwd", false),
         ] {
             assert_eq!(asks(source), is_asked, "{source}");
+        }
+    }
+
+    #[test]
+    fn what_was_known_counts_where_a_forge_does_not_answer() {
+        let source = web("http://127.0.0.1:1/acme/web").unwrap();
+        let direct = Peer {
+            environment: false,
+            ..peer()
+        };
+        let server = Kind::Forge(ForgeApi::Gitea).repository(&source, None, Login::Nobody, direct);
+        let (server, answers) = (server.unwrap(), Answers::default());
+        let known = Release {
+            title: "Faster".to_owned(),
+            url: String::new(),
+            text: String::new(),
+        };
+        for (tag, release) in [("1", None), ("v1", Some(known.clone()))] {
+            let key = (source.to_string(), tag.to_owned());
+            answers.releases.lock().insert(key, release);
+        }
+        // Also after a time in which nothing was answered.
+        for _ in 0..2 {
+            answers.renew();
+            let release = |tag: &str| answers.release(&server, &source, tag);
+            assert!(release("2").is_err());
+            assert_eq!(release("1").unwrap(), None);
+            assert_eq!(release("v1").unwrap(), Some(known.clone()));
         }
     }
 
