@@ -141,6 +141,7 @@ fn parts(
     Parts {
         scanner: Arc::new(Scanner::within(Missing::Refused, options)),
         tags: Arc::new(tags),
+        origins: Arc::default(),
         fields: settings.ui.as_ref().map(|_| Arc::default()),
         requests: settings
             .ui

@@ -5,6 +5,7 @@ pub(crate) mod automation;
 mod context;
 pub(crate) mod differences;
 pub(crate) mod fields;
+pub(crate) mod known_origins;
 pub(crate) mod origins;
 pub(crate) mod policy;
 pub(crate) mod readers;

@@ -4,14 +4,12 @@
 //! alone, as its scans ask them, and forges without a login. Answers are kept for a while: automations run each
 //! interval, and registries count reads of manifests as pulls, forges requests.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use crate::dereference;
+use crate::images::known_origins::KnownOrigins;
 use crate::parts::Parts;
 use crate::parts::context::Context;
 use crate::parts::watching::Watch;
@@ -20,16 +18,7 @@ use bumpwright_kube::{Cache, ClusterError, IMAGE_REPOSITORY};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::Origin;
 use bumpwright_scan::{ScanError, Scanner, reference_of};
-use bumpwright_update::{Answers, ReleaseForges};
-
-/// How long the answers of forges are kept.
-const ANSWERS_KEPT: Duration = Duration::from_secs(1800);
-
-/// How long labels are kept. Those of a version hardly ever change.
-const LABELS_KEPT: Duration = Duration::from_secs(24 * 3600);
-
-/// The most images whose labels are kept.
-const IMAGES: usize = 1000;
+use bumpwright_update::ReleaseForges;
 
 /// Why nothing is known of an image.
 #[derive(Debug, thiserror::Error)]
@@ -48,40 +37,15 @@ pub(crate) struct ImageOrigins {
     shared: Arc<Context>,
     scanner: Arc<Scanner>,
     repositories: Arc<Cache>,
-    kept: Mutex<Kept>,
+    known: Arc<KnownOrigins>,
 }
 
-/// Labels and answers, each since a time.
+/// An ImageRepository that may be asked.
 #[derive(Debug)]
-struct Kept {
-    labels_since: Instant,
-    /// By ImageRepository, and image with its version.
-    labels: BTreeMap<(ObjectName, String), Origin>,
-    answers_since: Instant,
-    /// Of the public forges, which all namespaces share: nobody has a login there.
-    public: Arc<Answers>,
-}
-
-impl Kept {
-    fn new() -> Self {
-        Self {
-            labels_since: Instant::now(),
-            labels: BTreeMap::new(),
-            answers_since: Instant::now(),
-            public: Arc::default(),
-        }
-    }
-
-    fn fresh(&mut self) -> &mut Self {
-        if self.labels_since.elapsed() > LABELS_KEPT {
-            (self.labels_since, self.labels) = (Instant::now(), BTreeMap::new());
-        }
-        if self.answers_since.elapsed() > ANSWERS_KEPT {
-            self.answers_since = Instant::now();
-            self.public.renew();
-        }
-        self
-    }
+pub(crate) struct AskedRepository {
+    /// One that is made later under its name may be another tenant's.
+    pub(crate) uid: String,
+    pub(crate) repository: ImageRepository,
 }
 
 impl ImageOrigins {
@@ -90,13 +54,13 @@ impl ImageOrigins {
             shared: Arc::clone(&parts.shared),
             scanner: Arc::clone(&parts.scanner),
             repositories: parts.caches.of(Watch::ours(&IMAGE_REPOSITORY)),
-            kept: Mutex::new(Kept::new()),
+            known: Arc::clone(&parts.origins),
         })
     }
 
     /// The public forges, without a login.
     pub(crate) fn forges(&self) -> ReleaseForges {
-        ReleaseForges::sharing(Arc::clone(&self.kept.lock().fresh().public))
+        ReleaseForges::sharing(self.known.public())
     }
 
     /// An ImageRepository, if it may be asked about an image.
@@ -108,10 +72,13 @@ impl ImageOrigins {
         runtime: &Handle,
         name: &ObjectName,
         image: &str,
-    ) -> Result<Option<ImageRepository>, OriginError> {
+    ) -> Result<Option<AskedRepository>, OriginError> {
         let object = runtime.block_on(self.shared.watched(&self.repositories, name))?;
         let repository: ImageRepository = object.read(&IMAGE_REPOSITORY)?;
-        Ok(Some(repository).filter(|repository| may_ask(repository, image)))
+        Ok(may_ask(&repository, image).then(|| AskedRepository {
+            uid: object.uid.clone(),
+            repository,
+        }))
     }
 
     /// What a version of an image of a repository was built from.
@@ -121,22 +88,17 @@ impl ImageOrigins {
     pub(crate) fn origin(
         &self,
         runtime: &Handle,
-        repository: &ImageRepository,
+        asked: &AskedRepository,
         version: &str,
     ) -> Result<Origin, OriginError> {
-        let key = (repository.name(), format!("{} {version}", repository.spec.image));
-        let known = self.kept.lock().fresh().labels.get(&key).cloned();
-        if let Some(known) = known {
+        let AskedRepository { uid, repository } = asked;
+        let key = (uid.clone(), format!("{} {version}", repository.spec.image));
+        if let Some(known) = self.known.labels(&key) {
             return Ok(known);
         }
         let objects = runtime.block_on(dereference::of(&self.shared, repository))?;
         let origin = self.scanner.built_from(repository, &objects, version)?;
-        let mut kept = self.kept.lock();
-        let labels = &mut kept.fresh().labels;
-        if labels.len() >= IMAGES {
-            labels.clear();
-        }
-        labels.insert(key, origin.clone());
+        self.known.keep(key, origin.clone());
         Ok(origin)
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::artifact_trees::ArtifactTrees;
 use crate::images::fields::FieldBook;
+use crate::images::known_origins::KnownOrigins;
 use crate::mirrors::Mirrors;
 use crate::reviews::book::RequestBook;
 use bumpwright_scan::{Scanner, TagStore};
@@ -24,6 +25,8 @@ pub(crate) struct Parts {
     pub(crate) scanner: Arc<Scanner>,
     pub(crate) tags: Arc<TagStore>,
     pub(crate) mirrors: Arc<Mirrors>,
+    /// What is known of the sources of images, for release notes.
+    pub(crate) origins: Arc<KnownOrigins>,
     /// The files of artifacts, for builds of all kinds.
     pub(crate) trees: Arc<ArtifactTrees>,
     /// Where marked fields were; none if pages are not served.

@@ -10,12 +10,13 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use crate::images::origins::{ImageOrigins, canonical, scanned};
+use crate::images::origins::{AskedRepository, ImageOrigins, canonical, scanned};
 use bumpwright_api::ImageRepository;
 use bumpwright_budget::Share;
 use bumpwright_fleet::Review;
 use bumpwright_forge::ReviewServer;
 use bumpwright_http::Job;
+use bumpwright_json::Texts as _;
 use bumpwright_runtime::Log;
 use bumpwright_update::{ImageStep, ReleaseForges, ReleasesApi, ask_all};
 
@@ -26,7 +27,7 @@ const LIMIT: Duration = Duration::from_secs(15);
 pub(super) struct ReleaseNotes {
     origins: Arc<ImageOrigins>,
     /// The ImageRepositories that may be asked, by their images in full.
-    repositories: BTreeMap<String, ImageRepository>,
+    repositories: BTreeMap<String, AskedRepository>,
     forges: ReleaseForges,
     runtime: Handle,
     /// What answers are on the account of.
@@ -44,11 +45,14 @@ impl ReleaseNotes {
         log: Log,
     ) -> Self {
         let (own, reached) = ReleasesApi::of_server(server);
-        let repositories = repositories.into_iter();
-        let repositories = repositories.filter_map(|one| serde_json::from_value::<ImageRepository>(one).ok());
+        let asked = |one: Value| {
+            let uid = one.text_at("/metadata/uid").to_owned();
+            let repository: ImageRepository = serde_json::from_value(one).ok()?;
+            Some((scanned(&repository)?, AskedRepository { uid, repository }))
+        };
         Self {
             origins: Arc::clone(origins),
-            repositories: repositories.filter_map(|one| Some((scanned(&one)?, one))).collect(),
+            repositories: repositories.into_iter().filter_map(asked).collect(),
             forges: origins.forges().and_by(own, reached),
             runtime: Handle::current(),
             memory,
@@ -63,8 +67,8 @@ impl ReleaseNotes {
             let repository = self.repositories.get(&canonical(&step.image)?)?;
             Some((step, repository))
         });
-        let named: Vec<(ImageStep, &ImageRepository)> = named.collect();
-        let ask = |(step, repository): &(ImageStep, &ImageRepository)| {
+        let named: Vec<(ImageStep, &AskedRepository)> = named.collect();
+        let ask = |(step, repository): &(ImageStep, &AskedRepository)| {
             let origin = |version: &str| self.origins.origin(&self.runtime, repository, version);
             self.forges.of_image(step, origin)
         };

@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 use super::context::AutomationContext;
-use crate::images::origins::OriginError;
-use bumpwright_api::{AutomationAnnotations, ImagePolicy, ImageRepository, ObjectName};
+use crate::images::origins::{AskedRepository, OriginError};
+use bumpwright_api::{AutomationAnnotations, ImagePolicy, ObjectName};
 use bumpwright_kube::IMAGE_POLICY;
 use bumpwright_runtime::Log;
 use bumpwright_update::{
@@ -51,7 +51,7 @@ struct OfAutomation {
 
 impl OfAutomation {
     /// The ImageRepository of a policy, if both are in the namespace of the automation and it is the image's.
-    fn repository(&self, image: &BumpedImage<'_>) -> Result<Option<ImageRepository>, OriginError> {
+    fn repository(&self, image: &BumpedImage<'_>) -> Result<Option<AskedRepository>, OriginError> {
         let is_own = |name: &ObjectName| name.namespace == self.namespace;
         let policy = ObjectName::new(image.policy.namespace.as_str(), image.policy.name.as_str());
         let Some(policy) = self.context.policies.get(&policy).filter(|_| is_own(&policy)) else {
@@ -74,7 +74,7 @@ impl Releases for OfAutomation {
                 old: image.old.map(str::to_owned),
                 new: image.new.to_owned(),
             };
-            let origin = |repository: &ImageRepository, version: &str| {
+            let origin = |repository: &AskedRepository, version: &str| {
                 self.context.origins.origin(&self.runtime, repository, version)
             };
             match self.repository(image) {
