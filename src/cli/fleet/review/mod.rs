@@ -69,7 +69,7 @@ fn code(args: &Review) -> Result<u8, CliError> {
 
 /// Keeps the comment; that there is none is reported.
 fn keep(comment: Result<Comment, NoComment>, review: &fleet::Review) -> Result<(), NoComment> {
-    let text = review.hide(&review.markdown());
+    let text = review.markdown();
     let kept = comment.and_then(|comment| comment.keep(&text, !review.is_empty()).map_err(NoComment::from));
     match &kept {
         Err(why @ NoComment::NoRequest) => say("note", &why.to_string()),

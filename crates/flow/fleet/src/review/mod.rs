@@ -217,10 +217,10 @@ impl Review {
     }
 
     /// For a comment at a pull request: at most thirty lines that are seen at once, the rest folded, and no
-    /// more than forges accept.
+    /// more than forges accept. Without values of Secrets.
     #[must_use]
     pub fn markdown(&self) -> String {
-        markdown::render(self)
+        self.hide(&markdown::render(self))
     }
 
     /// For a change at Gerrit: its *ReviewInput*, with comments at the lines of the files that the change has.

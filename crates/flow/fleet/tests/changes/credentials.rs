@@ -116,3 +116,17 @@ fn a_value_of_a_secret_is_found_where_a_file_repeats_it() {
         ["10:13 warning: the value of password is in clear text, outside of a Secret"]
     );
 }
+
+#[test]
+fn a_value_of_a_secret_that_is_a_part_of_a_name_is_not_in_a_comment() {
+    let files = |user: &str| {
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: s, namespace: n}}\nstringData: {{user: {user}}}\n---\n\
+             apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: of-{user}, namespace: n}}\n"
+        )
+    };
+    let state = |user: &str| fleet(PRUNE, &[("a/x.yaml", &files(user))]);
+    let text = reviewed(&state("lighthouse"), &state("operator")).markdown();
+    assert!(text.contains("of-**"), "{text}");
+    assert!(!text.contains("lighthouse") && !text.contains("operator"), "{text}");
+}
