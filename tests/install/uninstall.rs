@@ -200,11 +200,12 @@ fn what_another_process_serves_keeps_its_finalizer() {
         "spec": {"holderIdentity": "laptop_1234", "leaseDurationSeconds": 600, "renewTime": now, "acquireTime": now},
     });
     cluster.create(&lease, "").unwrap();
+    let dry = ok(&cluster, &["uninstall", "--namespace=images", "--dry-run"]);
     let said = ok(&cluster, &["uninstall", "--namespace=images"]);
     let kept = "imagepolicy.image.toolkit.fluxcd.io keep their finalizer: laptop_1234 holds the lease \
                 image-reflector-controller-leader-election and serves them; once it has ended, run the command again\n";
     let both = json!(["finalizers.fluxcd.io", "example.com/own"]);
-    assert!(said.contains(kept), "{said}");
+    assert!(said.contains(kept) && dry.contains(kept), "{said}\n{dry}");
     assert_eq!(finalizers(&cluster, "imagepolicies"), both);
 
     // The second run says so as long as the process runs, and finishes the work once it has ended.
@@ -212,8 +213,29 @@ fn what_another_process_serves_keeps_its_finalizer() {
     let said = ok(&cluster, &["uninstall", "--namespace=images"]);
     assert!(said.contains(kept) && !said.contains(nothing), "{said}");
     assert_eq!(finalizers(&cluster, "imagepolicies"), both);
+    // So does one that names another namespace, since nothing says any more where the installation was.
+    let said = ok(&cluster, &["uninstall", "--namespace=other"]);
+    let elsewhere = kept.replace("-leader-election", "-leader-election in the namespace images");
+    assert!(said.contains(&elsewhere), "{said}");
+    assert_eq!(finalizers(&cluster, "imagepolicies"), both);
     let lease = "/apis/coordination.k8s.io/v1/namespaces/images/leases/image-reflector-controller-leader-election";
     cluster.request("DELETE", lease, "", "");
+
+    // A controller that is scaled to zero for a while serves them again later.
+    let labels = json!({"app": "image-reflector-controller", "app.kubernetes.io/part-of": "flux"});
+    let reflector = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "image-reflector-controller", "namespace": "apps", "labels": labels},
+        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "manager", "image": "flux:v1"}]},
+        }},
+    });
+    cluster.apply(&reflector.to_string());
+    ok(&cluster, &["uninstall", "--namespace=images"]);
+    assert_eq!(finalizers(&cluster, "imagepolicies"), both);
+    cluster.request("DELETE", &cluster.path_of(&reflector), "", "");
+    cluster.gone(&cluster.path_of(&reflector));
+
     let dry = ok(&cluster, &["uninstall", "--namespace=images", "--dry-run"]);
     let without = "imagepolicy.image.toolkit.fluxcd.io/app in the namespace apps without finalizer";
     assert!(dry.contains(&format!("{without} (dry run)\n")), "{dry}");

@@ -19,14 +19,37 @@ pub(crate) async fn holder(cluster: &Cluster, name: &ObjectName) -> Result<Optio
         Err(error) if error.is_not_found() => return Ok(None),
         lease => lease?,
     };
-    Ok(Some(match (at(&lease, "/spec/holderIdentity"), expired(&lease)) {
+    Ok(Some(leadership(&lease)))
+}
+
+/// The first namespace where somebody holds a lease of this name, and the holder; None if nobody does.
+///
+/// # Errors
+/// The leases of all namespaces cannot be listed.
+pub(crate) async fn held_anywhere(cluster: &Cluster, name: &str) -> Result<Option<(String, String)>, ClusterError> {
+    let fields = format!("metadata.name={name}");
+    let mut held: Option<(String, String)> = None;
+    let keep = |lease: Result<Value, serde_json::Error>| {
+        let Ok(lease) = lease else { return };
+        if let Leadership::Held(holder) = leadership(&lease) {
+            held.get_or_insert_with(|| (at(&lease, "/metadata/namespace").to_owned(), holder));
+        }
+    };
+    cluster
+        .list_each(&Resource::of(&LEASE, true), ("", &fields), keep)
+        .await?;
+    Ok(held)
+}
+
+fn leadership(lease: &Value) -> Leadership {
+    match (at(lease, "/spec/holderIdentity"), expired(lease)) {
         ("", _) => Leadership::Free,
         (holder, Some(renewed)) => Leadership::Expired {
             holder: holder.to_owned(),
             renewed,
         },
         (holder, None) => Leadership::Held(holder.to_owned()),
-    }))
+    }
 }
 
 /// When a lease was renewed that has expired since, by the clocks of the holder and of this machine, which may differ.

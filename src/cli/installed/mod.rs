@@ -142,9 +142,12 @@ impl Controller {
 
     /// Whether it runs, and serves the kinds of this controller.
     pub(super) fn serves_kinds_of(&self, controller: &str) -> bool {
-        let is_one =
-            self.name == controller || (self.is_ours() && self.components().controllers().contains(&controller));
-        self.replicas > 0 && is_one
+        self.replicas > 0 && self.is_for_kinds_of(controller)
+    }
+
+    /// Whether it serves the kinds of this controller when it runs.
+    pub(super) fn is_for_kinds_of(&self, controller: &str) -> bool {
+        self.name == controller || (self.is_ours() && self.components().controllers().contains(&controller))
     }
 
     /// What its arguments say of a feature gate; the last one counts.

@@ -53,7 +53,7 @@ async fn uninstall(args: &Uninstall) -> Result<(), CliError> {
             continue;
         }
         has_unfinished = true;
-        match work.server_of(kind, &plan).await {
+        match work.server_of(kind, &plan).await? {
             Some((lease, holder)) => print(&format!(
                 "{} keep their finalizer: {holder} holds the lease {lease} and serves them; once it has ended, run the command again",
                 cluster::kind(kind)
@@ -220,19 +220,44 @@ impl Removal<'_> {
 
     /// Who serves a kind although the pods have ended, as a process outside of the cluster does: the
     /// lease and its holder.
-    async fn server_of(&self, kind: &Kind, plan: &Plan) -> Option<(String, String)> {
-        if self.args.dry_run {
-            return None;
+    async fn server_of(&self, kind: &Kind, plan: &Plan) -> Result<Option<(String, String)>, CliError> {
+        let Some(controller) = controller_of(kind) else {
+            return Ok(None);
+        };
+        let lease = lease_name(controller, None);
+        if plan.controllers.is_empty() {
+            return self.server_anywhere(kind, &lease).await;
         }
-        let lease = lease_name(controller_of(kind)?, None);
         let object = ObjectName::new(&self.args.target.namespace, lease.as_str());
         // A lease that cannot be read says nothing, as before there were any.
         let Ok(Some(Leadership::Held(holder))) = leases::holder(&self.cluster, &object).await else {
-            return None;
+            return Ok(None);
         };
-        // A pod that was killed has not released its own.
+        // A pod that was killed, or that a dry run leaves, has not released its own.
         let is_own = |one: &Controller| holder.starts_with(&format!("{}-", one.name));
-        (!plan.controllers.iter().any(is_own)).then_some((lease, holder))
+        Ok((!plan.controllers.iter().any(is_own)).then_some((lease, holder)))
+    }
+
+    /// Who serves a kind of an installation that is gone: nothing says any more in which namespace it was, so all of them
+    /// are looked at.
+    async fn server_anywhere(&self, kind: &Kind, lease: &str) -> Result<Option<(String, String)>, CliError> {
+        let held = leases::held_anywhere(&self.cluster, lease).await;
+        let held = held.map_err(|error| {
+            CliError::from(error)
+                .at(format_args!(
+                    "cannot list the leases of all namespaces, to find processes that serve {}",
+                    cluster::kind(kind)
+                ))
+                .hint("no finalizer of theirs is removed, and the command can be run again")
+        })?;
+        Ok(held.map(|(namespace, holder)| {
+            let place = if namespace == self.args.target.namespace {
+                String::new()
+            } else {
+                format!(" in the namespace {namespace}")
+            };
+            (format!("{lease}{place}"), holder)
+        }))
     }
 
     /// The objects of a kind that have the finalizer, with all finalizers of each.

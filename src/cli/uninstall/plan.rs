@@ -73,7 +73,7 @@ impl Plan {
     }
 
     /// Adds the kinds of an installation that an earlier run has removed while a process outside of the cluster served its objects:
-    /// those whose definitions it made, and that no controller serves now.
+    /// those whose definitions it made, and that no controller serves, not even one that is scaled to zero for a while.
     pub(super) async fn add_abandoned(&mut self, cluster: &Cluster) -> Result<(), CliError> {
         if !self.controllers.is_empty() {
             return Ok(());
@@ -84,7 +84,10 @@ impl Plan {
             let Some(kind) = kinds.find(|kind| installed::definition(kind) == manifest.name.name) else {
                 continue;
             };
-            let is_served = installed::controller_of(kind).is_none() || self.others.iter().any(|one| serves(one, kind));
+            let Some(controller) = installed::controller_of(kind) else {
+                continue;
+            };
+            let is_served = self.others.iter().any(|one| one.is_for_kinds_of(controller));
             if is_served || self.unfinished.iter().any(|(other, _)| *other == kind) {
                 continue;
             }
