@@ -172,7 +172,7 @@ fn fields_that_another_automation_takes_are_not_reported_as_skipped() {
     let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: fleet, namespace: argocd}\nspec: {url: \
                   https://git.example.com/acme/fleet.git, interval: 2m, ref: {branch: main}}\n";
     let objects: String = [policy("a"), policy("b"), policy("c"), automation("a"), automation("b")].concat() + source;
-    bench.write("objects.yaml", objects);
+    bench.write("objects.yaml", &objects);
     for name in ["a", "b", "c"] {
         let text = format!("image: {host}/acme/web:1.4.0 # {{\"$imagepolicy\": \"argocd:{name}\"}}\n");
         bench.write(&format!("fleet/apps/{name}.yaml"), text);
@@ -183,6 +183,15 @@ fn fields_that_another_automation_takes_are_not_reported_as_skipped() {
         !all.contains("leaves ImagePolicy argocd/a out") && !all.contains("leaves ImagePolicy argocd/b out"),
         "{all}"
     );
+    assert_eq!(all.matches("leaves ImagePolicy argocd/c out").count(), 2, "{all}");
+    // An automation of another namespace does not take it either, and one that is suspended takes nothing.
+    let other = automation("a")
+        .replace("{name: a, namespace: argocd}", "{name: a, namespace: other}")
+        .replace("name: fleet}", "name: fleet, namespace: argocd}");
+    let suspended = automation("c").replace("interval: 2m", "interval: 2m\n  suspend: true");
+    bench.write("more.yaml", format!("{objects}---\n{other}{suspended}"));
+    let ran = bench.ok(&["update", "-f", "more.yaml", "--dry-run", "fleet"]);
+    let all = format!("{}{}", ran.out, ran.err);
     assert_eq!(all.matches("leaves ImagePolicy argocd/c out").count(), 2, "{all}");
     let ran = bench.ok(&["update", "-f", "objects.yaml", "--dry-run", "--verbose", "fleet"]);
     let all = format!("{}{}", ran.out, ran.err);

@@ -17,7 +17,7 @@ struct Neighbour {
     target: String,
     /// The folder that it looks at; empty for all.
     path: String,
-    /// The fields that its selector leaves out.
+    /// The fields whose policies are not its own: its selector leaves them out, or they are of another namespace.
     left: BTreeSet<Field>,
 }
 
@@ -27,12 +27,13 @@ impl Neighbour {
         let automation = objects
             .automations()
             .find(|automation| is_its(automation.metadata.object_name().to_string()));
-        let left = run.skips.iter().filter(|skip| skip.reason == Reason::NotSelected);
+        let is_left = |skip: &&Skip| matches!(skip.reason, Reason::NotSelected | Reason::OtherNamespace);
+        let left = run.skips.iter().filter(is_left);
         Self {
             automation: run
                 .automation
                 .clone()
-                .filter(|_| automation.is_some() && run.error.is_none()),
+                .filter(|_| automation.is_some() && run.error.is_none() && !run.suspended),
             target: run.target.clone(),
             path: automation.map_or_else(String::new, |automation| clean(automation.path())),
             left: left.map(field).collect(),
