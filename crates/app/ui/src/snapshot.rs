@@ -324,7 +324,7 @@ where
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
+pub(crate) mod tests {
     use std::io::{self, Write as _};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -376,7 +376,7 @@ mod tests {
         Ok(false)
     }
 
-    async fn connect(server: &HttpServer) -> Cluster {
+    pub(crate) async fn connect(server: &HttpServer) -> Cluster {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("kubeconfig");
         let config = json!({
