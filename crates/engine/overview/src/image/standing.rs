@@ -94,6 +94,8 @@ impl<'a> Standings<'a> {
         if let Some(why) = self.held(policy, chosen) {
             return Standing::new(Stage::Held, why, readiness.since);
         }
+        // Many automations may write into one source.
+        let mut evidence = BTreeMap::<Id, Evidence<'_>>::new();
         // The least advanced of its users counts.
         let each = users.iter().map(|(user, automation, observed)| {
             let why = if chosen.is(observed) {
@@ -103,7 +105,13 @@ impl<'a> Standings<'a> {
             };
             match why {
                 Some(why) => Standing::new(Stage::Behind, why, readiness.since),
-                None => self.written(name, (user, automation), chosen),
+                None => {
+                    let (source, _) = self.world.source_of(automation);
+                    let found = evidence
+                        .entry(source)
+                        .or_insert_with_key(|source| self.evidence(source, name, chosen));
+                    self.written(name, (user, automation), chosen, found)
+                }
             }
         });
         // Where one of them is known to be current, others may have nothing to do with the policy.
@@ -136,21 +144,25 @@ impl<'a> Standings<'a> {
         refused.err().map(|refusal| refusal.to_string())
     }
 
+    /// What the objects of a source's Kustomizations say of a choice.
+    fn evidence(&self, source: &Id, policy: &ObjectName, chosen: &Version) -> Evidence<'a> {
+        let runs = self.fed.get(source).and_then(|fed| fed.runs.get(policy));
+        let none = Choices::default();
+        let choices = self.choices.get(source).unwrap_or(&none);
+        Evidence::of(runs.into_iter().flatten().copied(), (policy, chosen), choices)
+    }
+
     /// How far the choice is after an automation wrote it.
     fn written(
         &self,
         policy: &ObjectName,
         (user, automation): (&ObjectName, &AutomationFacts),
         chosen: &Version,
+        evidence: &Evidence<'_>,
     ) -> Standing {
         let at = seconds(&automation.status.last_push_time);
         let (id, source) = self.world.source_of(automation);
-        let fed = self.fed.get(&id);
-        let runs = fed.and_then(|fed| fed.runs.get(policy));
-        let none = Choices::default();
-        let choices = self.choices.get(&id).unwrap_or(&none);
-        let evidence = Evidence::of(runs.into_iter().flatten().copied(), (policy, chosen), choices);
-        let waits = followed(policy, automation, chosen).or_else(|| self.reconciled(policy, automation, &evidence));
+        let waits = followed(policy, automation, chosen).or_else(|| self.reconciled(policy, automation, evidence));
         if let Some(why) = waits {
             return Standing::new(Stage::OnTheWay, why, at);
         }
@@ -162,8 +174,9 @@ impl<'a> Standings<'a> {
         match outdated {
             Some(why) => Standing::new(Stage::Behind, why, None),
             None => {
-                let is_missing = runs.is_none() && fed.is_some_and(|fed| fed.is_read);
-                let remark = remark((user, automation), &evidence, is_missing, missed.as_deref());
+                let fed = self.fed.get(&id);
+                let is_missing = fed.is_some_and(|fed| fed.is_read && !fed.runs.contains_key(policy));
+                let remark = remark((user, automation), evidence, is_missing, missed.as_deref());
                 Standing::new(Stage::Current, remark, at)
             }
         }
