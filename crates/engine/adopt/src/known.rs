@@ -8,6 +8,7 @@ use super::adopted::{Git, Known, Said};
 use super::draft::Draft;
 use super::fields::{below, text_below};
 use super::files::{Files, common, is_within, object};
+use super::remarks::{At, Weight};
 use super::render::{path, scalar};
 use bumpwright_api::tree::{self, Node};
 use bumpwright_api::{LabelSelector, Requirement};
@@ -200,8 +201,8 @@ pub(crate) struct Standing {
     /// Its `update.path`, and the bytes of it if it is written.
     pub(crate) path: String,
     pub(crate) span: Option<Range<usize>>,
-    /// The bytes of `suspend`, if it is.
-    suspend: Option<Range<usize>>,
+    /// The place and the bytes of `suspend`, if it is.
+    suspend: Option<(At, Range<usize>)>,
 }
 
 impl Standing {
@@ -254,7 +255,10 @@ impl Standing {
             suspend: spec
                 .field("suspend")
                 .filter(|node| node.text() == Some("true"))
-                .map(|node| node.span.clone()),
+                .map(|node| {
+                    let place = node.place;
+                    (At { file, place }, node.span.clone())
+                }),
             name,
         })
     }
@@ -292,9 +296,17 @@ impl Standing {
         true
     }
 
+    /// That what moves to one which somebody has suspended waits with it.
+    pub(crate) fn tell_suspended(&self, draft: &mut Draft<'_>) {
+        let Some((at, _)) = self.suspend else { return };
+        let subject = format!("ImageUpdateAutomation {}", self.name);
+        let text = "it is suspended, so that nothing updates the fields that move to it: set spec.suspend to false";
+        draft.tell(Weight::Note, at, &subject, text);
+    }
+
     /// The bytes that suspend it, with the comment that says why.
     fn waits(&self, draft: &Draft<'_>) -> Option<Range<usize>> {
-        let span = self.suspend.clone().filter(|_| self.is_ours(draft))?;
+        let (_, span) = self.suspend.clone().filter(|_| self.is_ours(draft))?;
         let comment = draft.files.get(self.file)?.text.get(span.end..)?.lines().next()?;
         let is_made = comment.trim().strip_prefix("# ") == Some(WAITS);
         is_made.then(|| span.start..span.end + comment.len())

@@ -332,6 +332,7 @@ impl Groups {
                 (Some(standing), Some(folders), _) => {
                     if !standing.resume(draft, &folders) {
                         standing.widen(draft, &folders);
+                        standing.tell_suspended(draft);
                     }
                     standing.name_secret(draft, group.told.git.secret.as_deref());
                 }

@@ -167,6 +167,17 @@ fn a_set_moves_when_its_files_are_marked() {
         .replace(waits, "  suspend: false\n")
         .replace("path: ./\n", "path: ./teams\n");
     assert_eq!(adoption.manifests, active);
+    // What somebody else has suspended stays so.
+    let paused = manifests.replace(waits, "  suspend: true\n");
+    let adoption = run(&after, &paused);
+    assert!(adoption.manifests.is_empty() || adoption.manifests.contains("  suspend: true\n"));
+    let notes = remarks(&adoption, Weight::Note);
+    assert!(
+        notes
+            .iter()
+            .any(|text| text.contains("it is suspended, so that nothing updates")),
+        "{notes:?}"
+    );
     // Somebody has removed the annotations by hand.
     let gone: String = set
         .lines()
