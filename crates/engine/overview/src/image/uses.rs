@@ -55,7 +55,7 @@ const KINDS: [&str; 7] = [
 ];
 
 /// A question that only the objects of a Kustomization answer: which of some images they have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Doubt {
     /// The objects to read: those that can name an image, or the workloads alone.
     pub objects: Vec<Entry>,
@@ -65,6 +65,25 @@ pub struct Doubt {
     applied: String,
     images: Arc<Images>,
 }
+
+/// Whether one answer is for both questions. A workload has the names of its images, so that other tags are nothing new to
+/// ask of it: a version that is chosen next would have all of them read again.
+impl PartialEq for Doubt {
+    fn eq(&self, other: &Self) -> bool {
+        let images = self.images.iter().zip(other.images.iter());
+        let mut images = images.map(|((policy, own), (of, one))| {
+            policy == of && own.name == one.name && (!self.is_of_all || own.tags == one.tags)
+        });
+        self.is_of_all == other.is_of_all
+            && self.kustomization == other.kustomization
+            && self.applied == other.applied
+            && self.images.len() == other.images.len()
+            && images.all(|is_same| is_same)
+            && self.objects == other.objects
+    }
+}
+
+impl Eq for Doubt {}
 
 /// What to look for, by policy.
 type Images = BTreeMap<ObjectName, Sought>;
@@ -223,15 +242,15 @@ impl KustomizationFacts {
 
 impl World {
     /// What is to be read before [`World::images`] can tell which versions run, and which Kustomizations hold an image
-    /// back; the answers go into [`World::uses`]. Empty when no automation has written an image.
+    /// back; the answers go into [`World::uses`]. Empty when no automation has seen an image.
     #[must_use]
     pub fn doubts(&self) -> BTreeMap<ObjectName, Doubt> {
-        let written = self.written().into_iter();
-        let written: Vec<(Id, Arc<Images>)> = written.map(|(source, images)| (source, Arc::new(images))).collect();
+        let sought = self.sought().into_iter();
+        let sought: Vec<(Id, Arc<Images>)> = sought.map(|(source, images)| (source, Arc::new(images))).collect();
         let (standings, mut doubts) = (Standings::new(self), BTreeMap::new());
         // What holds images back counts more than what shows them.
         for (is_of_all, mut room) in [(true, ALL_OBJECTS), (false, ALL_WORKLOADS)] {
-            for (source, images) in &written {
+            for (source, images) in &sought {
                 let still = self.at_a_standstill(standings.waiting(source));
                 let names = standings.names_of(source).iter().map(|id| &id.name);
                 for name in names.filter(|name| still.contains(name) == is_of_all) {
@@ -271,25 +290,25 @@ impl World {
         })
     }
 
-    /// What to look for of the images that automations have written, by the source that they change.
-    fn written(&self) -> BTreeMap<Id, Images> {
-        let mut written = BTreeMap::<Id, Images>::new();
+    /// What to look for of the images that automations have seen, by the source that they change: also of those that they
+    /// have not written yet, so that it is the same before and after.
+    fn sought(&self) -> BTreeMap<Id, Images> {
+        let mut sought = BTreeMap::<Id, Images>::new();
         for automation in self.automations.values() {
-            let images = self.written_by(automation);
+            let images = self.sought_by(automation);
             if !images.is_empty() {
-                written.entry(self.source_of(automation).0).or_default().extend(images);
+                sought.entry(self.source_of(automation).0).or_default().extend(images);
             }
         }
-        written
+        sought
     }
 
-    fn written_by(&self, automation: &AutomationFacts) -> Images {
-        let written = automation.observed().filter_map(|(policy, image)| {
+    fn sought_by(&self, automation: &AutomationFacts) -> Images {
+        let sought = automation.observed().filter_map(|(policy, _)| {
             let facts = self.policies.get(&policy)?;
-            let chosen = facts.chosen().filter(|chosen| chosen.is(image))?;
-            Some((policy, Sought::new(&chosen, facts.previous().as_ref())))
+            Some((policy, Sought::new(&facts.chosen()?, facts.previous().as_ref())))
         });
-        written.collect()
+        sought.collect()
     }
 }
 

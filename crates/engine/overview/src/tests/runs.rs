@@ -176,6 +176,10 @@ fn an_answer_is_about_one_revision() {
     let asked: Vec<String> = before.keys().map(ToString::to_string).collect();
     assert_eq!(asked, ["fs/apps", "fs/infra"]);
     assert_eq!(before, world.doubts());
+    // A version that is chosen next is nothing new to ask.
+    let mut next = world.clone();
+    next.policies.insert(name("fs/web"), read(policy("1.2.0")));
+    assert_eq!(before, next.doubts());
     another_commit(&mut world);
     assert_ne!(before[&name("fs/apps")], world.doubts()[&name("fs/apps")]);
     world.automations.clear();
