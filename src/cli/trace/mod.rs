@@ -47,8 +47,10 @@ pub(super) fn run(args: &Trace) -> ExitCode {
 async fn show(args: &Trace, cluster: &Cluster) -> Result<u8, CliError> {
     let (kind, name) = kind::typed(&args.object)?;
     let mut state = objects(cluster, Some(&args.place.namespace)).await?;
-    state.read_uses(cluster, &mut Known::default()).await;
     let subject = Subject::find(cluster, &state.world, &kind, &args.place.namespace, &name).await?;
+    if subject.applied.is_some() {
+        state.read_uses(cluster, &mut Known::default()).await;
+    }
     state
         .notes
         .iter()
