@@ -14,6 +14,7 @@ use crate::cli::error::CliError;
 use crate::cli::files::{FoundFiles, diff, find, meant, say_preview};
 use crate::cli::words;
 use args::{Add, Change, Markers, PlaceFlags, Remove};
+use bumpwright_adopt::is_chart_template;
 use bumpwright_edit::{
     FileKind, Format, Formats, LeftField, Marking, OTHER_POLICY, Part, Setter, Site, field_in, kind_of, mark_at_in,
     mark_in, scan, unmark, unmark_if,
@@ -319,11 +320,6 @@ fn policy(text: &str) -> Result<PolicyName, CliError> {
 
 fn text(bytes: &[u8]) -> Result<&str, CliError> {
     std::str::from_utf8(bytes).map_err(|_| CliError::new("it is not UTF-8"))
-}
-
-/// Whether a file that does not parse is a template of a Helm chart.
-fn is_chart_template(path: &str, bytes: &[u8]) -> bool {
-    path.split('/').any(|part| part == "templates") && bytes.windows(2).any(|pair| pair == b"{{")
 }
 
 /// Prints the changes of all files, or writes them.

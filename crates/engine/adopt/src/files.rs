@@ -119,10 +119,16 @@ impl<'a> Files<'a> {
     }
 }
 
+/// Whether a file that does not parse is a template of a Helm chart: one in its folder, with an action.
+#[must_use]
+pub fn is_chart_template(path: &str, bytes: &[u8]) -> bool {
+    path.split('/').any(|part| part == "templates") && bytes.windows(2).any(|pair| pair == b"{{")
+}
+
 impl Parsed<'_> {
     /// Whether it is a template of a Helm chart, which is YAML only when it is rendered.
     pub(crate) fn is_chart_template(&self) -> bool {
-        self.source.path.split('/').any(|part| part == "templates") && self.text.contains("{{")
+        is_chart_template(&self.source.path, self.text.as_bytes())
     }
 
     /// Its objects, those of lists too.

@@ -34,7 +34,7 @@ pub use adopted::Kind;
 pub use adopted::{Access, Policy, Repository, Rule};
 pub use argocd::argocd_image_updater;
 pub use draft::{Adoption, Edited, Options};
-pub use files::{Files, Parsed, SourceFile, common, join, object, parent};
+pub use files::{Files, Parsed, SourceFile, common, is_chart_template, join, object, parent};
 pub use flux_v1::flux_v1;
 pub use image::object_name;
 pub use remarks::{Remark, Weight};
