@@ -217,7 +217,7 @@ impl World {
                 id: Id::new(KUSTOMIZATION, name),
                 severity: Severity::Notice,
                 reason: event.reason.clone(),
-                message: event.message.clone(),
+                message: event.said().to_owned(),
                 since: event.first(),
                 blocks: Vec::new(),
                 also: Vec::new(),
@@ -254,8 +254,9 @@ impl World {
     fn skipped_since(&self, automation: &Id) -> Option<i64> {
         let is_about = |event: &&EventFacts| {
             let object = &event.involved_object;
-            let name = object.from(&event.metadata.namespace);
-            event.reason == SKIPPED && object.kind == automation.kind && name == automation.name
+            event.reason == SKIPPED
+                && object.kind == automation.kind
+                && object.from(&event.metadata.namespace) == automation.name
         };
         let events = self.events.iter().filter(is_about);
         events.max_by_key(|event| event.at())?.first()

@@ -17,7 +17,7 @@ fn fields_that_were_left_out_are_a_notice() {
         world.attention().into_iter().filter_map(of_fields).collect()
     };
     world.events = vec![
-        event("2026-01-01T10:30:00Z", "new"),
+        event("2026-01-01T10:30:00Z", "(combined from similar events): new"),
         event("2026-01-01T10:20:00Z", "old"),
     ];
     assert_eq!(told(&world), [(Severity::Notice, "new".to_owned())]);
