@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bumpwright_policy::PolicyName;
 
-use super::markers;
+use super::markers::{self, MarkedFolders};
 use crate::adopted::WriteBack as Commit;
 use crate::draft::Draft;
 use crate::files::is_within;
@@ -300,18 +300,23 @@ impl Groups {
     /// Has automations of the file of objects look at fields that were marked since, where no Application of this run
     /// says so: its annotations may have been removed by hand.
     fn follow_markers(&self, draft: &mut Draft<'_>) {
-        for (n, standing) in self.standing.iter().enumerate() {
-            let is_used = self.all.iter().any(|group| group.standing == Some(n));
-            if is_used || standing.selector.is_none() || !standing.is_ours(draft) {
-                continue;
-            }
-            let takes = |one: &Standing, policy: &PolicyName, labels: &BTreeMap<String, String>| {
-                one.name.namespace == policy.namespace && one.takes(labels)
-            };
-            let folders = markers::folders(draft, |policy, labels| {
-                let all = self.standing.iter().filter(|one| takes(one, policy, labels));
-                takes(standing, policy, labels) && all.count() == 1
+        let is_used = |n: usize| self.all.iter().any(|group| group.standing == Some(n));
+        let others = self.standing.iter().enumerate();
+        let others = others.filter(|(n, one)| !is_used(*n) && one.selector.is_some() && one.is_ours(draft));
+        let others: Vec<&Standing> = others.map(|(_, one)| one).collect();
+        if others.is_empty() {
+            return;
+        }
+        let marked = markers::folders(draft);
+        let takes = |one: &Standing, marked: &MarkedFolders| {
+            one.name.namespace == marked.policy.namespace && one.takes(&marked.labels)
+        };
+        for standing in others {
+            let own = marked.iter().filter(|marked| {
+                let all = self.standing.iter().filter(|one| takes(one, marked));
+                takes(standing, marked) && all.count() == 1
             });
+            let folders: BTreeSet<String> = own.flat_map(|marked| marked.folders.iter().cloned()).collect();
             if !folders.is_empty() && !standing.resume(draft, &folders) {
                 standing.widen(draft, &folders);
             }

@@ -14,18 +14,22 @@ pub(super) fn sites(draft: &Draft<'_>, file: usize) -> Vec<Site> {
     scan(FileKind::Yaml, text.as_bytes()).sites
 }
 
-/// The folders of all fields with markers of the policies that are meant, by their names and labels; none where files of
-/// several repositories are read, since those of one are not the other's.
-pub(super) fn folders(
-    draft: &Draft<'_>,
-    is_meant: impl Fn(&PolicyName, &BTreeMap<String, String>) -> bool,
-) -> BTreeSet<String> {
+/// Where the files have markers of a policy.
+pub(super) struct MarkedFolders {
+    pub(super) policy: PolicyName,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) folders: BTreeSet<String>,
+}
+
+/// The folders of all fields with markers of policies that are known; none where files of several repositories are read,
+/// since those of one are not the other's.
+pub(super) fn folders(draft: &Draft<'_>) -> Vec<MarkedFolders> {
     let files = draft.files.parsed.iter().enumerate();
     let files = files.filter(|(n, _)| draft.options.manifests != Some(*n));
     let roots: BTreeSet<usize> = files.clone().map(|(_, parsed)| parsed.source.root).collect();
-    let mut found = BTreeSet::new();
+    let mut found = BTreeMap::<PolicyName, BTreeSet<String>>::new();
     if roots.len() > 1 {
-        return found;
+        return Vec::new();
     }
     for (n, parsed) in files {
         let path = parsed.source.path.as_str();
@@ -33,12 +37,17 @@ pub(super) fn folders(
             continue;
         }
         for site in sites(draft, n) {
-            let policy = &site.setter.policy;
-            let known = draft.objects.known.chooser(policy);
-            if known.is_some_and(|(labels, _)| is_meant(policy, &labels)) {
-                found.insert(parent(path).to_owned());
-            }
+            let folder = parent(path).to_owned();
+            found.entry(site.setter.policy).or_default().insert(folder);
         }
     }
-    found
+    let known = found.into_iter().filter_map(|(policy, folders)| {
+        let (labels, _) = draft.objects.known.chooser(&policy)?;
+        Some(MarkedFolders {
+            policy,
+            labels,
+            folders,
+        })
+    });
+    known.collect()
 }
