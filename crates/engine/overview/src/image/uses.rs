@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::found::{Found, Run, Uses};
 use super::named::images_of;
 use super::standing::Standings;
-use super::version::{Version, bare};
+use super::version::{Version, bare, full};
 use crate::facts::{AutomationFacts, Entry, InventoryEntry, KustomizationFacts};
 use crate::kustomizations::{OWNER_NAME, OWNER_NAMESPACE};
 use crate::world::{Id, World};
@@ -23,6 +23,11 @@ const ALL_OBJECTS: usize = 1_000;
 
 /// The most workloads of Kustomizations that are well.
 const ALL_WORKLOADS: usize = 500;
+
+/// The most images of an object that are looked at, and the most versions that are kept of it, one for each policy: whoever
+/// writes an object may name any number of images.
+const IMAGES: usize = 200;
+const VERSIONS: usize = 200;
 
 /// The kinds, with their groups, that run images or have Helm do it.
 const WORKLOADS: [(&str, &str); 5] = [
@@ -92,6 +97,8 @@ type Images = BTreeMap<ObjectName, Sought>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Sought {
     name: String,
+    /// With what may be left out of it.
+    full: String,
     /// Its last part: registries have mirrors, and a kustomization may rename what it gets.
     last: String,
     /// The tags of now and before, which may be a field of their own.
@@ -103,6 +110,7 @@ impl Sought {
         let tags = [Some(chosen), previous].into_iter().flatten();
         Self {
             name: chosen.name.clone(),
+            full: full(&chosen.name),
             last: last(&chosen.name).to_owned(),
             tags: tags.map(|version| version.tag.clone()).collect(),
         }
@@ -147,12 +155,19 @@ impl Doubt {
         if !self.is_applied(object) {
             return found;
         }
-        for image in images_of(object) {
+        let mut room = VERSIONS;
+        for image in images_of(object).into_iter().take(IMAGES) {
             let Some(version) = Version::of_image(&image) else {
                 continue;
             };
-            let sought = self.images.iter().filter(|(_, sought)| sought.is_named_by(&image));
-            for (policy, _) in sought {
+            // An image that a policy has by its name is not the mirror of another one.
+            let name = full(&version.name);
+            let is_its = |sought: &Sought| sought.full == name && sought.is_named_by(&image);
+            let has_policy = self.images.values().any(is_its);
+            let sought = self.images.iter();
+            let sought = sought.filter(|(_, one)| is_its(one) || (!has_policy && one.is_named_by(&image)));
+            for (policy, _) in sought.take(room) {
+                room -= 1;
                 let run = Run {
                     object: entry_of(object),
                     image: version.clone(),
@@ -389,6 +404,39 @@ mod tests {
             1,
             "that it has the image is known all the same"
         );
+    }
+
+    /// An object may name any number of images.
+    #[test]
+    fn versions_of_an_object_are_bounded() {
+        let policies = |names: &[&str]| {
+            let mut doubt = doubt("ghcr.io/acme/web", &["1.1.0"]);
+            let sought = names.iter().map(|name| {
+                let chosen = Version {
+                    name: format!("ghcr.io/{name}/web"),
+                    ..Version::default()
+                };
+                (ObjectName::new("fs", *name), Sought::new(&chosen, None))
+            });
+            doubt.images = Arc::new(sought.collect());
+            doubt
+        };
+        let labels = json!({"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "fs"});
+        let found = |doubt: &Doubt, images: &[String]| {
+            let containers: Vec<Value> = images.iter().map(|image| json!({"image": image})).collect();
+            let object = json!({"kind": "Pod", "metadata": {"labels": labels}, "spec": {"containers": containers}});
+            let found = doubt.found_in(&object).into_iter();
+            let counts = found.map(|(policy, runs)| (policy.name, runs.len()));
+            counts.filter(|(_, runs)| *runs > 0).collect::<Vec<_>>()
+        };
+        let both = policies(&["acme", "other"]);
+        let runs = |images: &[String]| found(&both, images);
+        assert_eq!(runs(&["ghcr.io/acme/web:1".to_owned()]), [("acme".to_owned(), 1)]);
+        let mirrored = [("acme".to_owned(), 1), ("other".to_owned(), 1)];
+        assert_eq!(runs(&["mirror.example/web:1".to_owned()]), mirrored);
+        let many: Vec<String> = (0..1_000).map(|n| format!("mirror.example/web:{n}")).collect();
+        let sum: usize = runs(&many).iter().map(|(_, runs)| runs).sum();
+        assert_eq!(sum, VERSIONS);
     }
 
     fn entries(ids: &[String]) -> Few<InventoryEntry, 20_000> {

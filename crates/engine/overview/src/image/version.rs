@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use crate::facts::ImageRef;
 
+/// The most bytes of an image that is read: a name may have 255, a tag 128, and a digest 135.
+const LONGEST: usize = 1_000;
+
 /// A version of an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,6 +29,9 @@ impl Version {
 
     /// The version of an image with a tag or a digest; none of other texts.
     pub(crate) fn of_image(text: &str) -> Option<Self> {
+        if text.len() > LONGEST {
+            return None;
+        }
         let name = bare(text);
         let (tagged, digest) = text.split_once('@').unwrap_or((text, ""));
         let tag = tagged.strip_prefix(name).and_then(|rest| rest.strip_prefix(':'));
@@ -116,6 +122,7 @@ mod tests {
         );
         assert_eq!(parts("host:5000/web@sha256:00"), ["host:5000/web", "", "sha256:00"]);
         assert_eq!(Version::of_image("host:5000/web"), None);
+        assert_eq!(Version::of_image(&format!("web:{}", "1".repeat(LONGEST))), None);
     }
 
     #[test]
