@@ -116,12 +116,6 @@ impl Sought {
         }
     }
 
-    /// Whether a text has the image: as a word of it, as in the arguments of a container, or as its tag alone.
-    fn is_in(&self, text: &str) -> bool {
-        let is_between = |c: char| c.is_whitespace() || "=,;'\"`()[]{}".contains(c);
-        self.tags.contains(text) || text.split(is_between).any(|word| self.is_named_by(word))
-    }
-
     fn is_named_by(&self, word: &str) -> bool {
         let name = bare(word);
         // `app: web` is a label; `web:1.0`, `acme/web` and the name as the policy has it are images.
@@ -150,7 +144,8 @@ impl Doubt {
     pub fn found_in(&self, object: &Value) -> Found {
         let mut found = Found::new();
         if self.is_of_all {
-            found.extend(self.named_in(object).map(|policy| (policy.clone(), BTreeSet::new())));
+            let named = self.named_in(object).into_iter();
+            found.extend(named.map(|policy| (policy.clone(), BTreeSet::new())));
         }
         if !self.is_applied(object) {
             return found;
@@ -178,16 +173,32 @@ impl Doubt {
         found
     }
 
-    /// The policies whose image is anywhere in an object.
-    fn named_in(&self, object: &Value) -> impl Iterator<Item = &ObjectName> {
+    /// The policies whose image is anywhere in an object: as a word of a text, as in the arguments of a container, or its tag
+    /// as a whole text. Texts are read once, whatever the number of policies.
+    fn named_in(&self, object: &Value) -> Vec<&ObjectName> {
         let mut texts = Vec::new();
         let parts = object.as_object().into_iter().flatten();
         parts
             .filter(|(key, _)| *key != "status")
             .for_each(|(_, part)| collect(part, &mut texts));
-        let named = self.images.iter();
-        let named = named.filter(move |(_, sought)| texts.iter().any(|text| sought.is_in(text)));
-        named.map(|(policy, _)| policy)
+        let is_between = |c: char| c.is_whitespace() || "=,;'\"`()[]{}".contains(c);
+        let mut words: BTreeMap<&str, BTreeSet<&str>> = self
+            .images
+            .values()
+            .map(|sought| (sought.last.as_str(), BTreeSet::new()))
+            .collect();
+        for word in texts.iter().flat_map(|text| text.split(is_between)) {
+            if let Some(words) = words.get_mut(last(bare(word))) {
+                words.insert(word);
+            }
+        }
+        let texts: BTreeSet<&str> = texts.into_iter().collect();
+        let is_named = |sought: &Sought| {
+            let mut words = words.get(sought.last.as_str()).into_iter().flatten();
+            sought.tags.iter().any(|tag| texts.contains(tag.as_str())) || words.any(|word| sought.is_named_by(word))
+        };
+        let named = self.images.iter().filter(|(_, sought)| is_named(sought));
+        named.map(|(policy, _)| policy).collect()
     }
 
     /// Whether the object is one that the Kustomization has applied, by its labels. An inventory is a text, and which
