@@ -111,12 +111,7 @@ struct Disk<'p>(&'p Path);
 
 impl Folder for Disk<'_> {
     fn entry(&self, path: &str) -> Result<FolderEntry, ForeignError> {
-        let path = self.0.join(path);
-        match fs::metadata(&path) {
-            Ok(meta) => Ok(entry_of(meta.file_type())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(FolderEntry::Absent),
-            Err(error) => Err(LocalError::io("lstat", &path)(error).into()),
-        }
+        followed(&self.0.join(path))
     }
 
     fn names(&self, path: &str) -> Result<Vec<String>, ForeignError> {
@@ -130,7 +125,7 @@ impl Folder for Disk<'_> {
         let found = listed(&folder).map_err(LocalError::io("open", &folder))?;
         let found = found.into_iter().map(|(name, kind)| {
             let entry = if kind.is_symlink() {
-                self.entry(&format!("{path}/{name}"))?
+                followed(&folder.join(&name))?
             } else {
                 entry_of(kind)
             };
@@ -141,6 +136,15 @@ impl Folder for Disk<'_> {
 
     fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, ForeignError> {
         Ok(read(&self.0.join(path), most)?)
+    }
+}
+
+/// What there is at a path, or where a link there leads to.
+fn followed(path: &Path) -> Result<FolderEntry, ForeignError> {
+    match fs::metadata(path) {
+        Ok(meta) => Ok(entry_of(meta.file_type())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(FolderEntry::Absent),
+        Err(error) => Err(LocalError::io("lstat", path)(error).into()),
     }
 }
 
@@ -191,11 +195,15 @@ mod tests {
             ],
         );
         symlink(temp.path().join("shared"), chart.join("templates/shared")).unwrap();
+        fs::write(temp.path().join("values.yaml"), "b: 2\n").unwrap();
+        symlink("../values.yaml", chart.join("values.yaml")).unwrap();
         let read = read_chart(&chart).unwrap();
         let templates: Vec<_> = read.templates.iter().map(|file| &*file.name).collect();
         assert_eq!(templates, ["templates/a.yaml", "templates/shared/_helpers.tpl"]);
         let files: Vec<_> = read.files.iter().map(|file| &*file.name).collect();
         assert_eq!(files, [".helmignore"]);
+        let values = read.values_file.unwrap();
+        assert_eq!(&*values.data, b"b: 2\n");
     }
 
     #[test]
