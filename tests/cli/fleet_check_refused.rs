@@ -66,14 +66,19 @@ fn a_deployment_that_no_server_takes_is_an_error_at_its_field() {
         assert_ne!(text, DEPLOYMENT);
         assert_eq!(refused(&text), [expected], "{to}");
     }
-    // An object that is put over one of somebody else need not be whole.
-    let merged = DEPLOYMENT
-        .replace("image: ghcr.io/acme/api:1.0.0", "image: ''")
-        .replace(
-            "metadata: {name: api, ",
-            "metadata: {annotations: {kustomize.toolkit.fluxcd.io/ssa: Merge}, name: api, ",
-        );
-    assert_eq!(refused(&merged), [""; 0]);
+    // An object that is put over one of somebody else need not be whole, and one that is left alone is not applied.
+    let imageless = DEPLOYMENT.replace("image: ghcr.io/acme/api:1.0.0", "image: ''");
+    for (field, wish) in [
+        ("annotations", "ssa: Merge"),
+        ("labels", "ssa: merge"),
+        ("annotations", "ssa: Ignore"),
+        ("labels", "reconcile: Disabled"),
+    ] {
+        let wish = format!("metadata: {{{field}: {{kustomize.toolkit.fluxcd.io/{wish}}}, name: api, ");
+        let wishing = imageless.replace("metadata: {name: api, ", &wish);
+        assert_ne!(wishing, imageless);
+        assert_eq!(refused(&wishing), [""; 0], "{field} {wish}");
+    }
 }
 
 #[test]

@@ -265,12 +265,17 @@ impl FleetObject {
 
     /// Whether it says that it is deleted and made again when the API server refuses a change.
     pub(crate) fn has_force(&self) -> bool {
-        let says = |field: &str| {
-            let entries = self.value.get("metadata").and_then(|metadata| metadata.get(field));
-            let text = entries.and_then(|entries| entries.get("kustomize.toolkit.fluxcd.io/force")?.as_str());
-            text.is_some_and(|text| text.eq_ignore_ascii_case("enabled"))
-        };
-        says("labels") || says("annotations")
+        self.wishes("kustomize.toolkit.fluxcd.io/force", "enabled")
+    }
+
+    /// Whether a label or an annotation with this key says so, in any case of letters: that is how kustomize-controller
+    /// reads what an object wants of it.
+    pub(crate) fn wishes(&self, key: &str, wanted: &str) -> bool {
+        let metadata = self.value.get("metadata");
+        ["labels", "annotations"].into_iter().any(|field| {
+            let text = metadata.and_then(|metadata| metadata.get(field)?.get(key)?.as_str());
+            text.is_some_and(|text| text.eq_ignore_ascii_case(wanted))
+        })
     }
 
     #[must_use]

@@ -3,10 +3,9 @@
 use super::cluster::{Cluster, text};
 use crate::build::view::{FleetObject, Node};
 use bumpwright_findings::{Finding, Rule};
-use bumpwright_json::Texts as _;
 use bumpwright_text::between;
 
-/// Annotations of objects that their Kustomization does not keep as they are in its source.
+/// Labels or annotations of objects that their Kustomization does not keep as they are in its source.
 const LENIENT: [(&str, &[&str]); 2] = [
     ("kustomize.toolkit.fluxcd.io/reconcile", &["disabled"]),
     ("kustomize.toolkit.fluxcd.io/ssa", &["Merge", "IfNotPresent", "Ignore"]),
@@ -92,8 +91,7 @@ fn is_replaced_by_the_same(one: &Owned<'_>, other: &Owned<'_>) -> bool {
 }
 
 fn is_lenient(object: &FleetObject) -> bool {
-    let annotations = object.value.value_at("/metadata/annotations");
     LENIENT
         .iter()
-        .any(|(key, values)| values.contains(&annotations.text_of(key)))
+        .any(|(key, values)| values.iter().any(|value| object.wishes(key, value)))
 }

@@ -9,19 +9,19 @@ mod schedule;
 mod services;
 mod workloads;
 
-use crate::check::cluster::{Cluster, text};
+use crate::check::cluster::Cluster;
 use crate::check::values::existing;
 use crate::schemas::{is_applied, without_secrets};
 use bumpwright_findings::{Finding, Rule};
 use refusal::Refusals;
 
-/// An object that is applied to fields of one that somebody else makes need not be whole.
-const MERGES: &str = "/metadata/annotations/kustomize.toolkit.fluxcd.io~1ssa";
+/// An object that is applied to fields of one that somebody else makes (`Merge`) need not be whole.
+const APPLY: &str = "kustomize.toolkit.fluxcd.io/ssa";
 
 /// Findings about refused fields, at the field or at what should have it.
 pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     for (node, object) in cluster.objects() {
-        if !is_applied(object) || text(&object.value, MERGES) == "Merge" {
+        if !is_applied(object) || object.wishes(APPLY, "Merge") {
             continue;
         }
         let kind = bumpwright_api::group_kind(&object.value);

@@ -14,7 +14,6 @@ use crate::changes::KeptDefinitions;
 use crate::check::cluster::text;
 use bumpwright_api::{broken_rules, custom_resources};
 use bumpwright_findings::Rule;
-use bumpwright_json::Texts as _;
 use bumpwright_schemas::{Known, Schemas, Violation};
 use bumpwright_sops::{MASK, is_encrypted_secret};
 use bumpwright_text::Cuts;
@@ -236,11 +235,14 @@ pub(super) enum Fault {
     Kind,
 }
 
-/// Whether an object is applied as it is. Encrypted Secrets are not (`builds` has them).
+/// Whether an object is applied as it is. Encrypted Secrets are not (`builds` has them), nor what a label or an annotation
+/// takes from its Kustomization.
 pub(crate) fn is_applied(object: &FleetObject) -> bool {
-    const RECONCILE: &str = "kustomize.toolkit.fluxcd.io/reconcile";
-    let annotations = object.value.value_at("/metadata/annotations");
-    !is_encrypted_secret(&object.value) && annotations.text_of(RECONCILE) != "disabled"
+    let is_left = || {
+        object.wishes("kustomize.toolkit.fluxcd.io/reconcile", "disabled")
+            || object.wishes("kustomize.toolkit.fluxcd.io/ssa", "Ignore")
+    };
+    !is_encrypted_secret(&object.value) && !is_left()
 }
 
 fn json(text: &str) -> Option<Value> {
