@@ -37,6 +37,11 @@ impl Refusals {
         self.add(pointer, format!("Invalid value: {}", quote(value)), detail);
     }
 
+    pub(super) fn unsupported(&mut self, pointer: String, value: &str, supported: &str) {
+        let detail = format!("supported values: {supported}");
+        self.add(pointer, format!("Unsupported value: {}", quote(value)), &detail);
+    }
+
     pub(super) fn forbidden(&mut self, pointer: String, detail: &str) {
         self.add(pointer, "Forbidden".to_owned(), detail);
     }

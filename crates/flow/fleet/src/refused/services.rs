@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::pods::port_number;
-use super::refusal::{Refusals, is_missing, items, known};
+use super::refusal::{Refusals, is_known, is_missing, items, known};
 use bumpwright_json::Texts as _;
 
 /// What is refused of an object of one of these kinds.
@@ -22,8 +22,8 @@ pub(super) fn check((group, kind): (&str, &str), object: &Value, found: &mut Ref
 }
 
 fn service(spec: &Value, found: &mut Refusals) {
-    let kind = spec.text_of("type");
-    let is_headless = spec.text_of("clusterIP") == "None";
+    let (kind, address) = (spec.text_of("type"), spec.text_of("clusterIP"));
+    let is_headless = address == "None";
     if is_headless && matches!(kind, "LoadBalancer" | "NodePort") {
         let detail = format!("may not be set to 'None' for {kind} services");
         found.invalid("/spec/clusterIP".to_owned(), "None", &detail);
@@ -31,8 +31,8 @@ fn service(spec: &Value, found: &mut Refusals) {
     if kind == "ExternalName" && is_missing(spec.get("externalName")) {
         found.required("/spec/externalName".to_owned(), "");
     }
-    let is_without = is_missing(spec.get("ports"));
-    if is_without && !is_headless && kind != "ExternalName" {
+    let may_be_without = is_headless || kind == "ExternalName" || !(is_known(kind) && is_known(address));
+    if is_missing(spec.get("ports")) && !may_be_without {
         found.required("/spec/ports".to_owned(), "");
     }
     let ports = items(spec, "ports");
@@ -147,6 +147,8 @@ mod tests {
             (json!({"clusterIP": "None"}), vec![]),
             (json!({"type": "ExternalName", "externalName": "a.example.com"}), vec![]),
             (json!({"ports": [{"port": "${port}"}]}), vec![]),
+            (json!({"clusterIP": "${address}"}), vec![]),
+            (json!({"type": "${type}"}), vec![]),
             (
                 json!({"ports": [{"name": "a", "port": 53, "protocol": "UDP"}, {"name": "b", "port": 53}]}),
                 vec![],

@@ -68,7 +68,7 @@ fn restart_policy(kind: &str, spec: &Value, at: &str, found: &mut Refusals) {
         }
         "Job" | "CronJob" => {}
         _ if matches!(policy, "" | "Always") => {}
-        _ => found.invalid(pointer, policy, "supported values: \"Always\""),
+        _ => found.unsupported(pointer, policy, "\"Always\""),
     }
 }
 
@@ -232,6 +232,10 @@ mod tests {
         let cron = |schedule: &str| json!({"schedule": schedule, "jobTemplate": {"spec": job(json!({"restartPolicy": "Never"}))}});
         assert_eq!(said("batch", "CronJob", cron("0 3 * * *")), [""; 0]);
         assert_eq!(said("batch", "CronJob", cron("${schedule}")), [""; 0]);
+        let never = json!({"selector": {"matchLabels": {"app": "web"}}, "template": template(&json!({"restartPolicy": "Never"}))});
+        let unsupported =
+            "spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: \"Always\"";
+        assert_eq!(said("apps", "DaemonSet", never), [unsupported]);
         assert_eq!(
             said("batch", "CronJob", cron("0 24 * * *")),
             ["spec.schedule: Invalid value: \"0 24 * * *\": end of range (24) above maximum (23): 24"]
