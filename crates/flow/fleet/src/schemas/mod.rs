@@ -57,7 +57,8 @@ pub(crate) fn check(
 /// A message, which may have the value of a field, without what variables of Secrets or decryption have put there.
 pub(crate) fn without_secrets(node: &Node, text: String) -> String {
     match &node.product {
-        Ok(product) if product.hides(&text) => {
+        // In quotes a value has its special characters escaped.
+        Ok(product) if product.hides(&text) || text.contains('\\') => {
             let hidden = product.hidden.texts.iter().cloned();
             SecretMask::new(BTreeSet::new(), hidden).hide(&text)
         }
@@ -153,4 +154,29 @@ fn invalid(node: &Node, faulty: &BTreeSet<String>) -> Option<Finding> {
     }
     let finding = Finding::new(Rule::Schema, text.clone()).object(object);
     Some(finding.placed(node.origin.as_deref().and_then(split)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::build::view::Product;
+
+    #[test]
+    fn values_of_secrets_are_hidden_in_quotes_too() {
+        let mut product = Product::of(Vec::new());
+        product.hidden.texts.insert("pass\"word".to_owned());
+        let node = Node {
+            product: Ok(Arc::new(product)),
+            ..Node::waiting(None, "")
+        };
+        for (text, shown) in [
+            ("Invalid value: \"pass\\\"word\"", "Invalid value: \"**\""),
+            ("got pass\"word", "got **"),
+            ("a\\b", "a\\b"),
+        ] {
+            assert_eq!(without_secrets(&node, text.to_owned()), shown);
+        }
+    }
 }
