@@ -68,8 +68,9 @@ impl Pod<'_> {
             if let Some(name) = known(volume, "name").filter(|name| !names.insert(*name)) {
                 found.duplicate(format!("{at}/name"), name);
             }
-            let sources = given(Some(volume)).into_iter().filter(|field| *field != "name");
-            let sources: Vec<&str> = sources.collect();
+            // Where Helm applies it, a server leaves out a field that it does not know.
+            let is_source = |field: &&str| volume.get(*field).is_some_and(Value::is_object);
+            let sources: Vec<&str> = given(Some(volume)).into_iter().filter(is_source).collect();
             if sources.len() > 1 {
                 let detail = format!("may not specify more than 1 volume type ({})", sources.join(", "));
                 found.forbidden(at, &detail);
@@ -277,7 +278,11 @@ mod tests {
         let spec = json!({
             "containers": [{"name": "a", "image": "a"}, {"name": "a", "image": "b"}],
             "initContainers": [{"name": "b", "image": "a"}],
-            "volumes": [{"name": "v"}, {"name": "v", "emptyDir": {}, "secret": {"secretName": "a"}}],
+            "volumes": [
+                {"name": "v"},
+                {"name": "v", "emptyDir": {}, "secret": {"secretName": "a"}},
+                {"name": "w", "emptyDir": {}, "readOnly": true},
+            ],
         });
         assert_eq!(
             said(&spec, false),
