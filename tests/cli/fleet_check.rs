@@ -999,7 +999,9 @@ fn a_slip_in_what_a_pod_needs_is_told() {
     bench.write(
         "apps/web/given.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain, namespace: web}\ndata: {level: debug}\n---\n\
-         apiVersion: v1\nkind: ConfigMap\nmetadata: {name: part-1, namespace: web}\ndata: {a: b}\n",
+         apiVersion: v1\nkind: ConfigMap\nmetadata: {name: part-1, namespace: web}\ndata: {a: b}\n---\n\
+         apiVersion: v1\nkind: ConfigMap\n\
+         metadata: {name: shared, namespace: web, annotations: {kustomize.toolkit.fluxcd.io/ssa: Merge}}\ndata: {a: b}\n",
     );
     let told = |spec: &str| {
         let container = "        image: ghcr.io/acme/web:1.0.0 # {\"$imagepolicy\": \"flux-system:web\"}\n";
@@ -1032,6 +1034,7 @@ fn a_slip_in_what_a_pod_needs_is_told() {
         key("plain", "lvel", ", optional: true"),
         key("part-2", "a", ""),
         key("elsewhere", "a", ""),
+        key("shared", "of-somebody-else", ""),
         "        envFrom: [{secretRef: {name: plan}}]\n".to_owned(),
     ] {
         assert_eq!(told(&fine).0, [""; 0], "{fine}");
@@ -1045,6 +1048,20 @@ fn a_slip_in_what_a_pod_needs_is_told() {
     );
     let (lines, _) = told("        envFrom: [{secretRef: {name: plan}}]\n");
     assert!(!lines.iter().any(|line| line.contains("missing-secret")), "{lines:#?}");
+    // Of two that may be meant, one has a name that a variable completes.
+    let map = |name: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: '{name}', namespace: web}}\ndata: {{a: b}}\n")
+    };
+    let is_found = |name: &str| {
+        bench.write(
+            "apps/web/settings.yaml",
+            format!("{}---\n{}", map("settings-blau"), map(name)),
+        );
+        let (lines, _) = told(&key("settings-blue", "a", ""));
+        lines.iter().any(|line| line.contains("missing-config-map"))
+    };
+    assert!(is_found("other-${colour}"));
+    assert!(!is_found("settings-${colour}"));
 }
 
 /// A key that somebody makes by hand in each cluster is one note.

@@ -12,9 +12,13 @@ const LONGEST: usize = 200;
 pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let lower = name.to_lowercase();
     let allowed = (name.chars().count() / 3).max(1);
+    let length = lower.chars().count();
     let near = |known: &'k str| {
         let comparable = name.len().max(known.len()) <= LONGEST;
-        let distance = comparable.then(|| strsim::osa_distance(&lower, &known.to_lowercase()))?;
+        let other = comparable.then(|| known.to_lowercase())?;
+        // Each letter that one has more is a difference.
+        let may_be_near = length.abs_diff(other.chars().count()) <= allowed;
+        let distance = may_be_near.then(|| strsim::osa_distance(&lower, &other))?;
         (distance <= allowed).then_some((distance, known))
     };
     known.into_iter().filter_map(near).min().map(|(_, known)| known)

@@ -335,7 +335,7 @@ impl<'c> Cluster<'c> {
 }
 
 /// Whether a text is another one once its variables have values.
-fn may_be(open: &str, text: &str) -> bool {
+pub(super) fn may_be(open: &str, text: &str) -> bool {
     let Some((start, rest)) = open.split_once("${") else {
         return open == text;
     };

@@ -2,13 +2,14 @@
 //!
 //! A fleet seldom has all of them: charts, operators and people make others. So only slips are found.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::cluster::{Cluster, name_of, select, text};
+use super::cluster::{Cluster, may_be, name_of, select, text};
 use super::makers::Makers;
 use super::references::differ_in_letters;
+use crate::build::view::FleetObject;
 use crate::verify::images::Workload;
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule};
@@ -34,6 +35,9 @@ const OF_PODS: [(&str, &str, &str); 5] = [
     ("/imagePullSecrets/*", "Secret", "name"),
 ];
 
+/// How many names are compared in all: with more of them no further slips in names are found.
+const COMPARED: usize = 300_000;
+
 /// A Secret or ConfigMap that a pod needs.
 struct Reference<'v> {
     kind: &'static str,
@@ -54,6 +58,7 @@ struct Slip {
 /// Findings about the pods of all workloads: one for each name or key.
 pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, found: &mut Vec<Finding>) {
     let mut reported = BTreeSet::new();
+    let mut names = Names::of(cluster);
     for (node, object) in cluster.objects().filter(|(node, _)| !node.is_elsewhere()) {
         let (group, kind) = bumpwright_api::group_kind(&object.value);
         let Some(workload) = Workload::of(group, kind) else {
@@ -67,8 +72,10 @@ pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, found: &mut Vec<
                 continue;
             }
             let slips = match cluster.fleet.object("", reference.kind, &name) {
-                Some(given) => missing_keys(reference, &name, &given.value),
-                None => misspelt(cluster, reference, &name, &references).into_iter().collect(),
+                Some(given) => missing_keys(reference, &name, given),
+                None => misspelt(&mut names, reference, &name, &references)
+                    .into_iter()
+                    .collect(),
             };
             let rule = match reference.kind {
                 "Secret" => Rule::MissingSecret,
@@ -126,9 +133,12 @@ fn reference<'v>(
 }
 
 /// The keys that an object does not have. One without any is filled by somebody else.
-fn missing_keys(reference: &Reference<'_>, name: &ObjectName, given: &Value) -> Vec<Slip> {
+fn missing_keys(reference: &Reference<'_>, name: &ObjectName, given: &FleetObject) -> Vec<Slip> {
+    if is_a_part(given) {
+        return Vec::new();
+    }
     let fields = ["data", "stringData", "binaryData"];
-    let data = fields.iter().filter_map(|field| given.get(*field)?.as_object());
+    let data = fields.iter().filter_map(|field| given.value.get(*field)?.as_object());
     let known: BTreeSet<&str> = data.flat_map(|data| data.keys().map(String::as_str)).collect();
     let missing = reference.keys.iter().filter(|(_, key)| {
         let is_open = known.is_empty() || key.contains("${");
@@ -142,19 +152,72 @@ fn missing_keys(reference: &Reference<'_>, name: &ObjectName, given: &Value) -> 
     slips.collect()
 }
 
+/// Whether the cluster has more keys of it: Flux puts it into one of somebody else or leaves that as it is, or the cluster
+/// adds those of a token.
+fn is_a_part(given: &FleetObject) -> bool {
+    const TOKEN: &str = "kubernetes.io/service-account-token";
+    const APPLY: &str = "kustomize.toolkit.fluxcd.io/ssa";
+    let kept = ["Merge", "IfNotPresent", "Ignore"];
+    text(&given.value, "/type") == TOKEN
+        || given.wishes("kustomize.toolkit.fluxcd.io/reconcile", "disabled")
+        || kept.iter().any(|how| given.wishes(APPLY, how))
+}
+
 /// A name that the fleet does not have, but nearly: not one that the same pod needs, too.
 fn misspelt(
-    cluster: &Cluster<'_>,
+    names: &mut Names<'_>,
     reference: &Reference<'_>,
     name: &ObjectName,
     others: &[Reference<'_>],
 ) -> Option<Slip> {
-    let near = cluster.suggestion("", reference.kind, name)?;
-    let own = near.strip_prefix(&format!("{}/", name.namespace))?;
+    let own = names.nearest(reference.kind, name)?;
     let is_needed = others.iter().any(|one| one.kind == reference.kind && one.name == own);
     (!is_needed && differ_in_letters(own, &name.name)).then(|| Slip {
         pointer: reference.pointer.clone(),
         message: format!("{} {name} is not in the fleet", reference.kind),
-        near: Some(near.clone()),
+        near: Some(ObjectName::new(name.namespace.as_str(), own).to_string()),
     })
+}
+
+/// The names of the Secrets and ConfigMaps of a fleet.
+struct Names<'c> {
+    /// By kind and namespace.
+    known: BTreeMap<(&'c str, &'c str), BTreeSet<&'c str>>,
+    /// Kinds and names with a variable that has no value here.
+    open: Vec<(&'c str, &'c ObjectName)>,
+    /// How many more are compared.
+    left: usize,
+}
+
+impl<'c> Names<'c> {
+    fn of(cluster: &Cluster<'c>) -> Self {
+        let mut names = Self {
+            known: BTreeMap::new(),
+            open: Vec::new(),
+            left: COMPARED,
+        };
+        for (id, _) in cluster.fleet.identities() {
+            let kind = id.kind.as_str();
+            if !id.group.is_empty() || !matches!(kind, "Secret" | "ConfigMap") {
+                continue;
+            }
+            let of_namespace = names.known.entry((kind, id.name.namespace.as_str())).or_default();
+            of_namespace.insert(id.name.name.as_str());
+            if id.name.name.contains("${") || id.name.namespace.contains("${") {
+                names.open.push((kind, &id.name));
+            }
+        }
+        names
+    }
+
+    /// The nearest name in the same namespace; none if one with a variable may be the one that is wanted.
+    fn nearest(&mut self, kind: &str, wanted: &ObjectName) -> Option<&'c str> {
+        let known = self.known.get(&(kind, wanted.namespace.as_str()))?;
+        self.left = self.left.checked_sub(known.len() + self.open.len())?;
+        let near = nearest(&wanted.name, known.iter().copied())?;
+        let mut open = self.open.iter().filter(|(of, _)| *of == kind);
+        let is_open =
+            open.any(|(_, open)| may_be(&open.name, &wanted.name) && may_be(&open.namespace, &wanted.namespace));
+        (!is_open).then_some(near)
+    }
 }
