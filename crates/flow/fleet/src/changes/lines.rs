@@ -16,6 +16,9 @@ use bumpwright_kustomize::tree::Tree;
 /// Larger files, in bytes, are not compared: they are data.
 const LONGEST: usize = 1 << 20;
 
+/// The most texts of an object that are looked for in lines.
+const TEXTS: usize = 64;
+
 /// The files of a change, compared when a place in them is asked for.
 pub(super) struct ChangedFiles<'c> {
     old: &'c dyn Tree,
@@ -184,7 +187,7 @@ pub(super) fn new_texts(object: &Changed<'_>, pointer: &str) -> Vec<String> {
         texts
     };
     let (old, new) = (of(object.old_value()), of(object.new_value()));
-    new.difference(&old).flat_map(|text| parts(text)).collect()
+    new.difference(&old).take(TEXTS).flat_map(|text| parts(text)).collect()
 }
 
 /// A text, its tag and its digest if it is an image, and the version without a letter.

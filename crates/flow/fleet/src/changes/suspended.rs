@@ -9,6 +9,8 @@ use bumpwright_findings::{Finding, Rule, Severity};
 use bumpwright_json::Texts;
 
 const FIELD: &str = "/spec/suspend";
+/// The most objects of an owner for one of which a place is looked for.
+const PLACED: usize = 16;
 
 /// A finding about an owner that does not apply what has changed.
 pub(super) fn check(change: &Change<'_>, owner: &Owner<'_>, found: &mut Vec<Finding>) {
@@ -25,7 +27,7 @@ pub(super) fn check(change: &Change<'_>, owner: &Owner<'_>, found: &mut Vec<Find
         1 => format!("{why}: the object of it that changes is not applied"),
         count => format!("{why}: the {count} objects of it that change are not applied"),
     };
-    let mut objects = owner.objects.iter().map(|both| both.of(owner));
+    let mut objects = owner.objects.iter().take(PLACED).map(|both| both.of(owner));
     let place = objects.find_map(|object| change.place(&object, ""));
     found.push(change.about(Rule::SuspendedChange, node, message).placed(place));
 }

@@ -14,6 +14,8 @@ use bumpwright_yaml::{Entry, FileId, Files, Node, Place as YamlPlace, ReadError,
 
 /// The most files that are kept parsed.
 const KEPT: usize = 256;
+/// The most files with patches of an object in which a field of it is looked for.
+const PATCHES: usize = 64;
 
 /// The files of the repository, parsed when a place in them is asked for.
 pub(crate) struct Places<'t> {
@@ -112,9 +114,14 @@ impl<'t> Places<'t> {
             return None;
         }
         let own = object.origin.as_deref().and_then(split).map(|place| place.path);
+        let id = (
+            object.value.text_of("kind").to_owned(),
+            object.value.text_at("/metadata/name").to_owned(),
+        );
         let patches = files.into_iter().filter(|path| own.as_deref() != Some(*path));
         patches
-            .filter(|path| self.has_document_of(path, &object.value))
+            .filter(|path| self.has_document_of(path, &id))
+            .take(PATCHES)
             .find_map(|path| {
                 let file = self.file(path)?;
                 let documents = file.documents.iter().flatten();
@@ -128,20 +135,16 @@ impl<'t> Places<'t> {
             })
     }
 
-    /// Whether a YAML file has a document of the kind and name of an object.
-    fn has_document_of(&self, path: &str, object: &Value) -> bool {
+    /// Whether a YAML file has a document of this kind and name.
+    fn has_document_of(&self, path: &str, id: &(String, String)) -> bool {
         if bumpwright_edit::file_kind(path) != bumpwright_edit::FileKind::Yaml {
             return false;
         }
-        let id = (
-            object.text_of("kind").to_owned(),
-            object.text_at("/metadata/name").to_owned(),
-        );
         if let Some(documents) = self.documents.borrow().get(path) {
-            return documents.contains(&id);
+            return documents.contains(id);
         }
         let documents = self.file(path).map_or_else(BTreeSet::new, |file| file.ids());
-        let has = documents.contains(&id);
+        let has = documents.contains(id);
         self.documents.borrow_mut().insert(path.to_owned(), documents);
         has
     }
