@@ -58,6 +58,13 @@ struct Credential {
     value: String,
 }
 
+/// The credentials of an object in the order of its fields, and the pointers to these.
+#[derive(Default)]
+struct Found {
+    all: Vec<Credential>,
+    fields: BTreeSet<String>,
+}
+
 /// A finding about the credentials that an object of this repository has with the change.
 pub(super) fn check(change: &Change<'_>, object: &Changed<'_>) -> Option<Finding> {
     let new = object.new?;
@@ -111,14 +118,14 @@ fn credentials(object: &Value) -> Vec<Credential> {
         (HELM_GROUP, "HelmRelease") => field("/spec/values"),
         (group, kind) => variables(object, group, kind),
     };
-    let mut found = Vec::new();
+    let mut found = Found::default();
     for pointer in fields {
         if let Some(value) = object.pointer(&pointer) {
             search("", value, &pointer, &mut found);
         }
     }
     private_keys("", object, "", &mut found);
-    found
+    found.all
 }
 
 /// The pointers to the variables of the containers of a workload.
@@ -137,7 +144,7 @@ fn variables(object: &Value, group: &str, kind: &str) -> Vec<String> {
 }
 
 /// Finds credentials in a value, by the keys that give them.
-fn search(key: &str, value: &Value, pointer: &str, found: &mut Vec<Credential>) {
+fn search(key: &str, value: &Value, pointer: &str, found: &mut Found) {
     match value {
         Value::Object(fields) => {
             // A variable of a container, as charts take them, too.
@@ -161,19 +168,24 @@ fn search(key: &str, value: &Value, pointer: &str, found: &mut Vec<Credential>) 
 }
 
 /// Adds what a text has, unless its field was found before.
-fn add(key: &str, text: &str, pointer: String, found: &mut Vec<Credential>) {
-    if found.iter().any(|one| one.pointer == pointer) {
+fn add(key: &str, text: &str, pointer: String, found: &mut Found) {
+    if found.fields.contains(&pointer) {
         return;
     }
-    found.extend(in_text(key, text).into_iter().map(|(key, value)| Credential {
+    let credentials = in_text(key, text);
+    if credentials.is_empty() {
+        return;
+    }
+    found.all.extend(credentials.into_iter().map(|(key, value)| Credential {
         pointer: pointer.clone(),
         key,
         value,
     }));
+    found.fields.insert(pointer);
 }
 
 /// Finds private keys in all texts of an object.
-fn private_keys(key: &str, value: &Value, pointer: &str, found: &mut Vec<Credential>) {
+fn private_keys(key: &str, value: &Value, pointer: &str, found: &mut Found) {
     match value {
         Value::Object(fields) => {
             for (key, below) in fields {
@@ -186,9 +198,9 @@ fn private_keys(key: &str, value: &Value, pointer: &str, found: &mut Vec<Credent
             }
         }
         Value::String(text) => {
-            let is_known = found.iter().any(|one| one.pointer == pointer);
+            let is_known = found.fields.contains(pointer);
             if let Some(line) = shapes::private_key(text).filter(|_| !is_known) {
-                found.push(Credential {
+                found.all.push(Credential {
                     pointer: pointer.to_owned(),
                     key: key.to_owned(),
                     value: line.to_owned(),

@@ -103,17 +103,23 @@ pub(crate) fn is_reference(value: &str) -> bool {
 pub(crate) fn without_variables(value: &str) -> Cow<'_, str> {
     let mut rest = Cow::Borrowed(value);
     for (open, close) in [("${", "}"), ("$(", ")"), ("{{", "}}"), ("<<", ">>")] {
-        while let Some((start, end)) = variable(&rest, open, close) {
-            rest.to_mut().replace_range(start..end, "");
+        if rest.contains(open) {
+            rest = Cow::Owned(without(&rest, open, close));
         }
     }
     rest
 }
 
-fn variable(text: &str, open: &str, close: &str) -> Option<(usize, usize)> {
-    let start = text.find(open)?;
-    let length = text.get(start..)?.find(close)?;
-    Some((start, start + length + close.len()))
+fn without(text: &str, open: &str, close: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once(open)
+        && let Some((_, after)) = behind.split_once(close)
+    {
+        kept.push_str(before);
+        rest = after;
+    }
+    kept + rest
 }
 
 /// Whether a text is, or has, what only a credential looks like.
@@ -284,4 +290,22 @@ pub(crate) fn is_code(value: &str) -> bool {
     let starts = ["$", "{{", "."];
     starts.iter().any(|start| value.starts_with(start) && !is_hash(value))
         || (value.contains(['(', '[', '{']) && !value.contains("ENC["))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_variables;
+
+    #[test]
+    fn variables_are_left_out_of_a_text() {
+        for (text, rest) in [
+            ("plain", "plain"),
+            ("a${B}c$(D)e", "ace"),
+            ("{{ .a }}<<b>>", ""),
+            ("${open", "${open"),
+            ("a}${b}}", "a}}"),
+        ] {
+            assert_eq!(without_variables(text), rest, "{text}");
+        }
+    }
 }
