@@ -49,6 +49,7 @@ impl Pod<'_> {
         if self.is_applied {
             keys(spec, at, &POD_LISTS, found);
         }
+        let volumes = self.mountable();
         let mut names = BTreeSet::new();
         for list in ["containers", "initContainers"] {
             for (number, container) in items(spec, list) {
@@ -56,7 +57,7 @@ impl Pod<'_> {
                 if let Some(name) = known(container, "name").filter(|name| !names.insert(*name)) {
                     found.duplicate(format!("{at}/name"), name);
                 }
-                self.container(container, &at, found);
+                self.container((container, &at), volumes.as_ref(), found);
             }
         }
     }
@@ -78,13 +79,13 @@ impl Pod<'_> {
         }
     }
 
-    fn container(&self, container: &Value, at: &str, found: &mut Refusals) {
+    fn container(&self, (container, at): (&Value, &str), volumes: Option<&BTreeSet<&str>>, found: &mut Refusals) {
         if is_missing(container.get("image")) {
             found.required(format!("{at}/image"), "");
         }
         ports(container, at, found);
         variables(container, at, found);
-        self.mounts(container, at, found);
+        mounts((container, at), volumes, found);
         for probe in PROBES {
             handlers(container.get(probe), &format!("{at}/{probe}"), found);
         }
@@ -93,23 +94,26 @@ impl Pod<'_> {
         }
     }
 
-    fn mounts(&self, container: &Value, at: &str, found: &mut Refusals) {
-        let volumes = items(self.spec, "volumes");
-        let names: BTreeSet<&str> = volumes.iter().map(|(_, volume)| volume.text_of("name")).collect();
-        let claims = self.claims.iter().flatten();
-        let are_known = names.iter().chain(claims).all(|name| is_known(name));
-        let mut paths = BTreeSet::new();
-        for (number, mount) in items(container, "volumeMounts") {
-            let at = format!("{at}/volumeMounts/{number}");
-            if let (Some(claims), Some(name), true) = (&self.claims, known(mount, "name"), are_known)
-                && !names.contains(name)
-                && !claims.contains(name)
-            {
-                found.not_found(format!("{at}/name"), name);
-            }
-            if let Some(path) = known(mount, "mountPath").filter(|path| !paths.insert(*path)) {
-                found.invalid(format!("{at}/mountPath"), path, "must be unique");
-            }
+    /// The names of what containers may mount; none if these are not known.
+    fn mountable(&self) -> Option<BTreeSet<&str>> {
+        let mut names = self.claims.clone()?;
+        let volumes = items(self.spec, "volumes").into_iter();
+        names.extend(volumes.map(|(_, volume)| volume.text_of("name")));
+        names.iter().all(|name| is_known(name)).then_some(names)
+    }
+}
+
+fn mounts((container, at): (&Value, &str), volumes: Option<&BTreeSet<&str>>, found: &mut Refusals) {
+    let mut paths = BTreeSet::new();
+    for (number, mount) in items(container, "volumeMounts") {
+        let at = format!("{at}/volumeMounts/{number}");
+        if let (Some(volumes), Some(name)) = (volumes, known(mount, "name"))
+            && !volumes.contains(name)
+        {
+            found.not_found(format!("{at}/name"), name);
+        }
+        if let Some(path) = known(mount, "mountPath").filter(|path| !paths.insert(*path)) {
+            found.invalid(format!("{at}/mountPath"), path, "must be unique");
         }
     }
 }
