@@ -1,7 +1,8 @@
 //! Masking of values of Secrets in differences and messages.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use super::fields::{Field, HIDDEN};
@@ -40,10 +41,8 @@ impl SecretMask {
         let mut secrets: Vec<String> = Vec::new();
         for text in texts {
             let quoted = quote(&text);
-            let inside = quoted.trim_start_matches('"').trim_end_matches('"');
-            if inside != text.as_str() {
-                secrets.push(inside.to_owned());
-            }
+            let inside = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            secrets.extend(inside.filter(|inside| *inside != text).map(str::to_owned));
             secrets.push(text);
         }
         secrets.sort_by_key(|text| std::cmp::Reverse(text.len()));
@@ -62,20 +61,17 @@ impl SecretMask {
     /// The same for a JSON document: in the names of its fields nothing is hidden.
     #[must_use]
     pub fn hide_json(&self, document: &str) -> String {
-        let texts = self.texts_in(document);
+        let (strings, rest) = strings(document);
+        let all: Vec<&str> = strings.iter().map(|string| &*string.text).collect();
+        let all = all.join("\n");
+        let texts = self.texts_in(&all);
         let mut shown = String::with_capacity(document.len());
-        let mut rest = document;
-        while let Some((before, after)) = rest.split_once('"') {
-            let (text, behind) = after.split_at(end_of_string(after));
-            let behind = behind.strip_prefix('"').unwrap_or(behind);
-            let is_name = behind.trim_start().starts_with(':');
-            let text = if is_name {
-                text.to_owned()
-            } else {
-                replaced(text, &texts)
-            };
-            shown.extend([before, "\"", text.as_str(), "\""]);
-            rest = behind;
+        for string in &strings {
+            shown.push_str(string.before);
+            match replaced(&string.text, &texts) {
+                text if !string.is_name && text != *string.text => shown.push_str(&json_string(&text)),
+                _ => shown.extend(["\"", string.written, "\""]),
+            }
         }
         shown + rest
     }
@@ -127,6 +123,53 @@ fn replaced(message: &str, texts: &[&str]) -> String {
     shown
 }
 
+/// A string of a JSON document.
+struct JsonString<'d> {
+    /// What is between it and the one before.
+    before: &'d str,
+    /// As it is written, without its quotes.
+    written: &'d str,
+    text: Cow<'d, str>,
+    /// Whether it is the name of a field.
+    is_name: bool,
+}
+
+/// The strings of a JSON document, and what is behind the last one.
+fn strings(document: &str) -> (Vec<JsonString<'_>>, &str) {
+    let (mut strings, mut rest) = (Vec::new(), document);
+    while let Some((before, after)) = rest.split_once('"') {
+        let (written, behind) = after.split_at(end_of_string(after));
+        let behind = behind.strip_prefix('"').unwrap_or(behind);
+        let is_escaped = written.contains('\\');
+        let text = is_escaped.then(|| serde_json::from_str::<String>(&format!("\"{written}\"")).ok());
+        strings.push(JsonString {
+            before,
+            written,
+            text: text.flatten().map_or(Cow::Borrowed(written), Cow::Owned),
+            is_name: behind.trim_start().starts_with(':'),
+        });
+        rest = behind;
+    }
+    (strings, rest)
+}
+
+/// A text as a JSON string, with its quotes: whatever is not ASCII is escaped, since it may be what turns a terminal around.
+fn json_string(text: &str) -> String {
+    let mut ascii = String::new();
+    for c in serde_json::Value::from(text).to_string().chars() {
+        if matches!(c, ' '..='~') {
+            ascii.push(c);
+            continue;
+        }
+        let mut units = [0; 2];
+        for unit in c.encode_utf16(&mut units).iter() {
+            // Writing to a text does not fail.
+            let _ = write!(ascii, "\\u{unit:04x}");
+        }
+    }
+    ascii
+}
+
 /// Where a JSON string ends, of which the text behind its first quote is given.
 fn end_of_string(text: &str) -> usize {
     let mut is_escaped = false;
@@ -168,6 +211,7 @@ fn forms(text: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -222,6 +266,25 @@ mod tests {
         let shown = r#"{"password" : {"a": ["**", "x **", 1], "b\"": "**"}, "c": "\\"}"#;
         assert_eq!(mask.hide_json(document), shown);
         assert_eq!(mask.hide_json("{}"), "{}");
+    }
+
+    /// A quotation mark at the end, or one in a message that has the value in quotes, is not left over.
+    #[test]
+    fn a_document_is_one_without_its_hidden_texts() {
+        let secrets = ["\"in quotes\"", "back\\", "bell\u{7}bell", "pass\"word"].map(str::to_owned);
+        let mask = SecretMask::new(BTreeSet::new(), secrets);
+        for (text, shown) in [
+            ("\"in quotes\"", "**"),
+            ("a back\\ b", "a ** b"),
+            ("back\"", "back\""),
+            ("bell\u{7}bell → é", "** → é"),
+            ("Invalid value: \"pass\\\"word\"", "Invalid value: \"**\""),
+        ] {
+            let document = serde_json::json!({ "text": text, "é": 1 });
+            let hidden = mask.hide_json(&document.to_string());
+            let read: serde_json::Value = serde_json::from_str(&hidden).unwrap();
+            assert_eq!(read, serde_json::json!({ "text": shown, "é": 1 }), "{hidden}");
+        }
     }
 
     #[test]
