@@ -4,6 +4,7 @@
 mod charts;
 mod cluster;
 mod diffs;
+mod escapes;
 mod gerrit;
 mod identifiers;
 mod images;
@@ -98,7 +99,7 @@ pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, ver
         releases: AskedReleases::default(),
         report,
         gone,
-        mask: SecretMask::new(BTreeSet::new(), hidden),
+        mask: SecretMask::new(BTreeSet::new(), escapes::with_escapes(hidden)),
     }
 }
 
