@@ -13,6 +13,9 @@ use bumpwright_helm::UnreadValue;
 use bumpwright_json::Texts as _;
 use bumpwright_nearest::nearest;
 
+/// The most unread values of a release for which one that may be meant is looked for.
+const SUGGESTED: usize = 100;
+
 /// Findings about values that no template reads. Keys of Secrets are not reported.
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     for node in &cluster.fleet.nodes {
@@ -31,7 +34,7 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             all.iter()
                 .any(|one| one.get("kind").is_some_and(|kind| kind == "Secret"))
         });
-        for unread in &product.unread {
+        for (number, unread) in product.unread.iter().enumerate() {
             let pointer = pointer(unread);
             let own = format!("/spec/values{pointer}");
             if has_secret && object.value.pointer(&own).is_none() {
@@ -45,7 +48,8 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             let owner = owner.unwrap_or(node);
             let finding = cluster.at_key(Rule::UnreadValue, owner, object, &own, message);
             let finding = finding.placed(place_of_value((cluster, owner), object, &pointer, Part::Key));
-            found.push(match suggestion(unread) {
+            let near = (number < SUGGESTED).then(|| suggestion(unread)).flatten();
+            found.push(match near {
                 Some(near) => finding.help(format!("did you mean {near}?")),
                 None => finding,
             });
@@ -75,7 +79,7 @@ fn is_for_others(cluster: &Cluster<'_>, object: &FleetObject, unread: &UnreadVal
             let other = cluster.fleet.object(HELM_GROUP, "HelmRelease", &release.name)?;
             other.value.pointer(own)
         };
-        release.name != name && is_read() && given().is_some_and(|whole| has_all(whole, value))
+        release.name != name && given().is_some_and(|whole| has_all(whole, value)) && is_read()
     })
 }
 
