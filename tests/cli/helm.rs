@@ -175,7 +175,7 @@ fn what_cannot_be_done_is_refused_with_the_way_out() {
         (&["./none"], "path \"./none\" not found"),
         (&["stable/web"], "--repo URL"),
         (&["none"], "--repo URL"),
-        (&["git://example.com/web"], "no scheme of charts"),
+        (&["git://example.com/web"], "not a scheme of charts"),
         (&["web", "--set", "replicas"], "has no value"),
         (
             &["web", "-s", "templates/none.yaml"],
