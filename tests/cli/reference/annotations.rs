@@ -140,7 +140,7 @@ const OF_KUSTOMIZE: [Foreign; 6] = [
 ];
 
 /// Keys in the source that nobody has to set: kustomize's own, set and removed within a build; and names that are no annotations.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 14] = [
     "config.k8s.io/id",
     "config.kubernetes.io/index",
     "config.kubernetes.io/path",
@@ -149,6 +149,7 @@ const OTHERS: [&str; 13] = [
     "kustomize.config.k8s.io/id",
     "kubernetes.io/dockerconfigjson",
     "kubernetes.io/dockercfg",
+    "kubernetes.io/service-account-token",
     "kubernetes.io/metadata.name",
     // Labels of applied objects.
     "kustomize.toolkit.fluxcd.io/name",

@@ -110,6 +110,10 @@ impl Gerrit {
         format!("status:open project:\"{}\" branch:\"{branch}\"", self.project.name)
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "open changes of a project with their files; bound: 2 MiB; account: memory of fetches"
+    )]
     fn changes(&self, attempt: &str, query: &str, options: &[&str]) -> Result<Vec<OpenChange>, ForgeError> {
         let mut url = below(&self.project.api, ["a", "changes", ""]);
         let mut pairs = url.query_pairs_mut();

@@ -30,7 +30,12 @@ fn an_image_waits_for_what_its_kustomization_says() {
         (fine.clone(), false, 2, "has not reconciled its newest spec yet"),
         (json!([]), true, 1, "is suspended"),
         // To suspend it is a new generation.
-        (fine, true, 2, ""),
+        (
+            fine,
+            true,
+            2,
+            "in Git at the last run of ImageUpdateAutomation fs/auto; which version runs is not known",
+        ),
     ];
     for (conditions, suspended, generation, wanted) in rows {
         let mut world = world();
