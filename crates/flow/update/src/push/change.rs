@@ -173,7 +173,7 @@ pub(crate) fn left_behind(run: &Wanted<'_>, made: &Made, paths: &[&str]) -> Vec<
         |change: &&OpenChange| change.change_id != id && change.paths.iter().any(|path| paths.contains(&path.as_str()));
     let notes = open.iter().filter(is_older).take(NAMED).map(|change| {
         format!(
-            "{} ({:?}) is still open, edits the same files, and is not amended any more: abandon it if this change takes its place",
+            "the older change {} ({:?}) is still open, edits the same files, and is not amended any more: abandon it if this change takes its place",
             change.url, change.subject
         )
     });

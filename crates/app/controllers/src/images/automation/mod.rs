@@ -194,6 +194,9 @@ impl ImageUpdateAutomations {
         request_metrics::run(metrics, run);
         skips::count(metrics, request, run);
         skips::warn(request, &run.skips, before);
+        // What is said of a push, as that the server did not tell whose the change is. Conditions are Flux's.
+        let notes = run.notes.iter().filter(|_| !run.pushes.is_empty());
+        notes.for_each(|note| request.log.info(note));
     }
 
     /// The rollouts of an automation that follows its commits. A dry run leaves them as they are.
