@@ -227,10 +227,7 @@ impl Scanner {
         objects: &Objects,
         tag: &str,
     ) -> Result<Origin, ScanError> {
-        let access = self.access(repository, objects)?;
-        let (registry, login, deadline) =
-            self.reach(&access, repository, &requester("ImagePolicy", &policy.metadata))?;
-        Ok(registry.origin(&tagged(repository, tag)?, &login, deadline)?)
+        self.origin_for(&requester("ImagePolicy", &policy.metadata), repository, objects, tag)
     }
 
     /// Where a version of a repository's image was built from: a tag, a digest with `@` before it, or a tag and that.
@@ -243,9 +240,24 @@ impl Scanner {
         objects: &Objects,
         version: &str,
     ) -> Result<Origin, ScanError> {
+        self.origin_for(
+            &requester("ImageRepository", &repository.metadata),
+            repository,
+            objects,
+            version,
+        )
+    }
+
+    /// Where a version was built from, asked by an object.
+    fn origin_for(
+        &self,
+        requester: &Requester,
+        repository: &ImageRepository,
+        objects: &Objects,
+        version: &str,
+    ) -> Result<Origin, ScanError> {
         let access = self.access(repository, objects)?;
-        let requester = requester("ImageRepository", &repository.metadata);
-        let (registry, login, deadline) = self.reach(&access, repository, &requester)?;
+        let (registry, login, deadline) = self.reach(&access, repository, requester)?;
         Ok(registry.origin(&tagged(repository, version)?, &login, deadline)?)
     }
 

@@ -39,7 +39,7 @@ pub(super) enum NoMarkers {
     /// It is known, and there can be no marker.
     #[error(transparent)]
     Field(#[from] NotMarked),
-    /// Several reasons, so that all can be mended at once.
+    /// Several reasons, so that all can be corrected in one go.
     #[error("{}", joined(.0))]
     Several(Vec<NoMarkers>),
     /// Another automation writes there already.

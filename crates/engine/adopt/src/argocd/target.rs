@@ -318,7 +318,7 @@ impl<'n> Target<'_, 'n> {
         }
     }
 
-    /// That there is no field for the name, which is known.
+    /// There is no field for the name of the image.
     fn no_name(&self, draft: &Draft<'_>, source: Source<'_>, key: &str) -> NoTarget {
         match self.missing(draft, source, key) {
             NoTarget::NoField { path, key } => NoTarget::NoName {

@@ -152,7 +152,7 @@ fn values_of_a_secret_are_confidential_and_its_keys_are_not() {
     assert_eq!(texts, ["hunter2", "postgres"]);
 }
 
-/// Flux loses all labels of an object for one of these. Each is told at its place, and the other objects are built.
+/// Flux loses all labels of an object for one of these. Each is reported at its place, and the other objects are built.
 #[test]
 fn labels_annotations_and_namespaces_are_texts() {
     let put = Put("1.10");
