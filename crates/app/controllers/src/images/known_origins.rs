@@ -38,19 +38,23 @@ struct Labels {
     known: BTreeMap<Key, Origin>,
 }
 
+impl Labels {
+    fn is_fresh(&self) -> bool {
+        self.since.is_some_and(|since| since.elapsed() <= LABELS_KEPT)
+    }
+}
+
 impl KnownOrigins {
     /// The labels of an image.
     pub(crate) fn labels(&self, key: &Key) -> Option<Origin> {
         let labels = self.labels.lock();
-        let is_fresh = labels.since.is_some_and(|since| since.elapsed() <= LABELS_KEPT);
-        labels.known.get(key).filter(|_| is_fresh).cloned()
+        labels.known.get(key).filter(|_| labels.is_fresh()).cloned()
     }
 
     /// Keeps the labels of an image. Others make room when there are too many, or they are too old.
     pub(crate) fn keep(&self, key: Key, origin: Origin) {
         let mut labels = self.labels.lock();
-        let is_fresh = labels.since.is_some_and(|since| since.elapsed() <= LABELS_KEPT);
-        if !is_fresh || labels.known.len() >= IMAGES {
+        if !labels.is_fresh() || labels.known.len() >= IMAGES {
             *labels = Labels {
                 since: Some(Instant::now()),
                 known: BTreeMap::new(),
