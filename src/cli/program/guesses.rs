@@ -83,9 +83,10 @@ fn with_flag(mut error: Error) -> Error {
     let usage = usage.to_string();
     // What a shell makes of `--fleet clusters/*` and of `--gerrit main`: the second word is TARGET already.
     if !typed.starts_with('-') && usage.contains("bumpwright update ") {
+        let branch = if typed.contains("://") { "main" } else { typed.as_str() };
         let tips = [
-            "a value that may be left out is joined to its flag, as in --gerrit=main",
-            "several clusters are --fleet A,B, or --fleet A --fleet B",
+            format!("a value that may be left out is joined to its flag, as in --gerrit={branch}"),
+            "several clusters are --fleet A,B, or --fleet A --fleet B".to_owned(),
         ];
         let tips = tips.map(StyledStr::from).to_vec();
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
@@ -222,6 +223,8 @@ mod tests {
         let url = "https://review.example.com/a/fleet";
         let text = of(&["bumpwright", "update", "--gerrit", "main", url]);
         assert!(text.contains(url) && text.contains("as in --gerrit=main"), "{text}");
+        let text = of(&["bumpwright", "update", url, "--gerrit", "release-1.4"]);
+        assert!(text.contains("as in --gerrit=release-1.4"), "{text}");
         assert!(!of(&["bumpwright", "update", "--gerit"]).contains("as in --gerrit=main"));
     }
 

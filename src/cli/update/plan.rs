@@ -57,6 +57,10 @@ fn steps(typed: &Typed<'_>, places: &mut Places) -> Result<Vec<Step>, CliError> 
     typed.refuse_both()?;
     let automations: Vec<&ImageUpdateAutomation> = typed.objects.automations().collect();
     let target = match (&typed.args.target, automations.is_empty()) {
+        // `--gerrit release-1.4`, without the URL.
+        (Some(text), _) if typed.args.gerrit == Some(None) => Some(classify(text).hint(format!(
+            "a branch is joined to its flag, and the URL of the repository follows: --gerrit={text} URL"
+        ))?),
         (Some(text), _) => Some(classify(text)?),
         (None, true) => Some(classify(".")?),
         // The clusters are read from TARGET.

@@ -111,10 +111,12 @@ fn line(commit: &Announced<'_>, url: &str) -> String {
         .map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
     let references: Vec<&str> = names.collect();
     let what = words::changed(commit.changes);
+    let again = commit.again.map(|reason| format!(" ({reason})"));
     format!(
-        "{what} as {short} to {} of {}, by {}",
+        "{what} as {short} to {} of {}, by {}{}",
         references.join(" and "),
         public_url(url),
-        commit.author
+        commit.author,
+        again.as_deref().unwrap_or("")
     )
 }

@@ -231,7 +231,8 @@ fn with_review_apis(job: RemoteJob, remote: &Remote) -> RemoteJob {
     } else {
         None
     };
-    let gerrit = if pushes && job.push.is_change() {
+    // A preview asks, too: what the run would leave as it is must not look as if it were pushed.
+    let gerrit = if job.push.is_change() {
         connect::own_gerrit(remote)
     } else {
         None

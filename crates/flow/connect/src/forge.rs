@@ -1,8 +1,8 @@
 //! The forge of a remote, for pull requests.
 
 use bumpwright_api::{InvalidSecret, ObjectName, Objects};
-use bumpwright_forge::{Forge, ForgeApi, Gerrit, GitAddress, Login, Repository, ReviewApi, ReviewServer};
-use bumpwright_git::{self as git, Auth, Remote, Scheme};
+use bumpwright_forge::{Forge, ForgeApi, Gerrit, GerritShell, GitAddress, Login, Repository, ReviewApi, ReviewServer};
+use bumpwright_git::{self as git, Auth, Remote, Scheme, TransportError};
 use bumpwright_http::{self as net, Deadline, Peer};
 use bumpwright_secret::Secret;
 
@@ -139,12 +139,30 @@ pub fn own_gitea(remote: &Remote) -> Option<Forge> {
     forge(ForgeApi::Gitea, repository, login, remote).ok()
 }
 
-/// The project of a remote over HTTP at Gerrit, with Git's own login; none without one. Nothing shows that the server is
-/// a Gerrit before it is asked.
+/// The project of a remote at Gerrit: over HTTP with Git's own login, none without one; over SSH with Git's own key.
+/// Nothing shows that the server is a Gerrit before it is asked.
 #[must_use]
 pub fn own_gerrit(remote: &Remote) -> Option<Gerrit> {
+    if let Some(path) = remote.url.ssh_path() {
+        return Gerrit::over_ssh(path, Box::new(Shell(remote.clone())));
+    }
     let project = Repository::at_gerrit(remote.url.web()?)?;
     let login = own_login(remote, &project)?;
     let peer = peer(&project, remote).ok()?;
     Some(Gerrit::new(project, login, peer))
+}
+
+/// Commands at the server of a remote over SSH.
+#[derive(Debug)]
+struct Shell(Remote);
+
+impl GerritShell for Shell {
+    fn output(&self, command: &str, argument: &str, limit: usize) -> Result<Option<Vec<u8>>, String> {
+        match git::output_over_ssh(&self.0, (command, argument), limit) {
+            Ok(output) => Ok(output),
+            // The server has answered that it does not do this.
+            Err(TransportError::Remote { .. } | TransportError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
+    }
 }

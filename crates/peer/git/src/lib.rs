@@ -42,6 +42,7 @@ pub use transport::connection::{Connection, Protocol, Service, Transport, Transp
 pub use transport::open::open;
 pub use transport::remote::{Auth, KnownHosts, Remote, Ssh};
 pub use transport::remote_url::{RemoteUrl, Scheme};
+pub use transport::ssh::output_over_ssh;
 pub use transport::ssh_session::is_encrypted;
 pub use user::credential::{Credential, fill as ask_helpers};
 pub use user::{instead_of, machine_login};

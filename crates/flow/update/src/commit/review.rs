@@ -35,6 +35,15 @@ impl Variant {
         (change < MAX_CLOSED).then_some(Self { change, seconds: 0 })
     }
 
+    /// Why this commit is made in the place of the default one.
+    pub(crate) fn reason(self) -> Option<&'static str> {
+        match self {
+            Self { change: 0, seconds: 0 } => None,
+            Self { seconds: 0, .. } => Some("another change, since the one with the Change-Id before is closed"),
+            Self { .. } => Some("another commit, since the one before is an older patch set of the change"),
+        }
+    }
+
     /// The same edits in another commit.
     pub(crate) fn next_commit(self) -> Option<Self> {
         let seconds = self.seconds + 1;
@@ -334,5 +343,16 @@ mod tests {
         let second = Variant { change: 2, seconds: 3 };
         assert_eq!(second.next_commit(), Some(Variant { change: 2, seconds: 4 }));
         assert_eq!(second.next_change(), Some(Variant { change: 3, seconds: 0 }));
+        assert_eq!(Variant::default().reason(), None);
+        let next = Variant::default().next_change().and_then(Variant::reason);
+        assert!(
+            next.is_some_and(|reason| reason.starts_with("another change")),
+            "{next:?}"
+        );
+        let older = second.reason();
+        assert!(
+            older.is_some_and(|reason| reason.starts_with("another commit")),
+            "{older:?}"
+        );
     }
 }

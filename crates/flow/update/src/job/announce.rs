@@ -27,6 +27,8 @@ pub struct Announced<'a> {
     pub base: ObjectId,
     /// The branch that it is made for, without `refs/heads/`.
     pub branch: &'a str,
+    /// Why it takes the place of one that was pushed or looked at just before, at Gerrit.
+    pub again: Option<&'static str>,
     /// Its author, `Name <email>`.
     pub author: &'a str,
     /// The full names of the references that it is pushed to.

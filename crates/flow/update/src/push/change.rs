@@ -1,10 +1,11 @@
-//! The open change that a push to Gerrit would amend. It is looked at before the push: Gerrit takes any commit as the
-//! next patch set, on top of what somebody else has written, and also one that only has a newer base.
+//! The change that a push to Gerrit would amend. It is looked at before the push: Gerrit takes any commit as the next
+//! patch set, on top of what somebody else has written, and also one that only has a newer base. What was abandoned
+//! stays so until the edits are others.
 
 use std::collections::BTreeMap;
 
 use crate::commit::create::{Made, Wanted};
-use crate::commit::review::MAX_OLDER;
+use crate::commit::review::{MAX_OLDER, Variant};
 use crate::commit::trailer::{change_id_in, is_change_id};
 use crate::error::RunError;
 use crate::history::paths::{Changes, changed_files};
@@ -13,7 +14,7 @@ use crate::job::remote_job::RemoteJob;
 use crate::remote::fetch;
 use crate::report::edited_change::EditedChange;
 use crate::report::releases::plain;
-use bumpwright_forge::{Gerrit, OpenChange};
+use bumpwright_forge::{ChangeStatus, Gerrit, GerritChange};
 use bumpwright_git::{CommitInfo, Fetched, GitError, ObjectId, Objects, Walk};
 
 /// The work, for errors.
@@ -30,25 +31,58 @@ type Edits = BTreeMap<Vec<u8>, Option<ObjectId>>;
 
 /// What is to be done about a change.
 pub(crate) enum Looked {
-    /// Push: it is new, or the next patch set of a change that nobody else has written to.
-    Push,
-    /// The current patch set is this commit, with the same edits and the same message: nothing newer is to be pushed.
-    Same(Made),
+    /// Push: it is new, or the next patch set of a change that nobody else has written to. The commit is the current
+    /// patch set where that has the same edits and the same message: nothing newer is to be pushed.
+    Push(Made, Option<Seen>),
     /// Somebody else has written its current patch set.
     Edited(EditedChange),
+    /// It is closed, with other edits: this variant is for another one.
+    Next(Variant),
 }
 
-/// Looks at the open change with the commit's Change-Id. A server that does not answer is reported in `notes`, and
-/// the push goes on as without it: the server need not be a Gerrit.
+/// The change with the commit's Change-Id, as Gerrit has it.
+pub(crate) struct Seen {
+    /// The reference for review that it is for.
+    pub(crate) reference: String,
+    /// The address of its page.
+    pub(crate) url: String,
+    status: ChangeStatus,
+    /// Whether the commit is its current patch set.
+    is_current: bool,
+    /// Who else has written its current patch set; only of a closed one.
+    pub(crate) by: Option<String>,
+}
+
+impl Seen {
+    /// What a preview says of it.
+    pub(crate) fn preview(&self) -> String {
+        let Self { url, .. } = self;
+        match (self.status, self.is_current) {
+            (ChangeStatus::Open, true) => format!("{url} has this commit already: nothing would be pushed"),
+            (ChangeStatus::Open, false) => format!("it would be the next patch set of {url}"),
+            (ChangeStatus::Abandoned, true) => {
+                format!(
+                    "{url} was abandoned with this commit: nothing would be pushed; restore it there to have it reviewed after all"
+                )
+            }
+            (ChangeStatus::Abandoned | ChangeStatus::Merged, _) => {
+                format!("{url} is closed: Gerrit would refuse the push")
+            }
+        }
+    }
+}
+
+/// Looks at the change with the commit's Change-Id. A server that does not answer is reported in `notes`, and the push
+/// goes on as without it: the server need not be a Gerrit.
 ///
 /// # Errors
 /// The patch set cannot be fetched or read.
-pub(crate) fn look(run: &Wanted<'_>, made: &Made, notes: &mut Vec<String>) -> Result<Looked, RunError> {
-    let Some((gerrit, target, id)) = asked(run, made) else {
-        return Ok(Looked::Push);
+pub(crate) fn look(run: &Wanted<'_>, made: Made, notes: &mut Vec<String>) -> Result<Looked, RunError> {
+    let Some((gerrit, target, id)) = asked(run, &made.message) else {
+        return Ok(Looked::Push(made, None));
     };
-    let open = gerrit
-        .open_change(branch_of(&target.reference), &id)
+    let change = gerrit
+        .change(branch_of(&target.reference), &id)
         .unwrap_or_else(|error| {
             if !error.is_not_found() {
                 notes.push(format!(
@@ -57,16 +91,24 @@ pub(crate) fn look(run: &Wanted<'_>, made: &Made, notes: &mut Vec<String>) -> Re
             }
             None
         });
-    open.map_or(Ok(Looked::Push), |open| compared(run, made, open))
+    match change {
+        Some(change) => compared(run, made, change, &target.reference),
+        None => Ok(Looked::Push(made, None)),
+    }
+}
+
+/// Whether a Gerrit is asked about a commit with this message.
+pub(crate) fn is_asked(run: &Wanted<'_>, message: &[u8]) -> bool {
+    asked(run, message).is_some()
 }
 
 /// The API, the target for review and the Change-Id, if there are all three.
-fn asked<'r>(run: &Wanted<'r>, made: &Made) -> Option<(&'r Gerrit, &'r Target, String)> {
+fn asked<'r>(run: &Wanted<'r>, message: &[u8]) -> Option<(&'r Gerrit, &'r Target, String)> {
     // What is put back is not proposed twice: a change for it that is open stays the same.
     let gerrit = run.job.gerrit.as_deref().filter(|_| run.job.edits.put_back.is_none())?;
     let mut specs = run.base.destinations.specs.iter();
     let target = specs.find(|spec| is_review(&spec.reference) && spec.value == Value::New)?;
-    let id = change_id_in(&made.message).filter(|id| is_change_id(id.as_bytes()))?;
+    let id = change_id_in(message).filter(|id| is_change_id(id.as_bytes()))?;
     Some((gerrit, target, id))
 }
 
@@ -76,28 +118,50 @@ fn branch_of(reference: &str) -> &str {
     branch.split('%').next().unwrap_or(branch)
 }
 
-fn compared(run: &Wanted<'_>, made: &Made, open: OpenChange) -> Result<Looked, RunError> {
-    let mut references = vec![open.current.as_str(), open.written.as_str()];
+fn compared(run: &Wanted<'_>, made: Made, change: GerritChange, reference: &str) -> Result<Looked, RunError> {
+    let mut references = vec![change.current.as_str(), change.written.as_str()];
     references.dedup();
     let fetched = fetch::others(run.job, &run.place.mirror, &references)?;
     let reading = |source| run.job.read_failed(source);
-    let (Some(current), Some(written)) = (value(&fetched, &open.current), value(&fetched, &open.written)) else {
-        return Ok(Looked::Push);
+    let (current, written) = (value(&fetched, &change.current), value(&fetched, &change.written));
+    let status = change.status;
+    let seen = Seen {
+        reference: reference.to_owned(),
+        url: change.url,
+        status,
+        is_current: current == Some(made.id),
+        by: None,
     };
-    if current == made.id {
-        return Ok(Looked::Push);
-    }
+    let (Some(current), Some(written), false) = (current, written, seen.is_current) else {
+        return Ok(Looked::Push(made, Some(seen)));
+    };
     let objects = &fetched.objects;
     let holds = objects.commit(current).map_err(reading)?;
-    if is_for_review_alone(&run.base.destinations) && is_same(objects, &holds, made).map_err(reading)? {
-        return Ok(Looked::Same(Made::found(current, holds)));
+    // What was merged and is to be done again was reverted.
+    let may_hold = status != ChangeStatus::Merged && is_for_review_alone(&run.base.destinations);
+    if may_hold && is_same(objects, &holds, &made).map_err(reading)? {
+        let seen = Seen {
+            is_current: true,
+            ..seen
+        };
+        return Ok(Looked::Push(Made::found(current, holds), Some(seen)));
     }
     let written = objects.commit(written).map_err(reading)?;
-    if is_own(run.job, objects, &written).map_err(reading)? {
-        return Ok(Looked::Push);
+    let is_own = is_own(run.job, objects, &written).map_err(reading)?;
+    let by = (!is_own).then(|| person(&written.committer));
+    if status == ChangeStatus::Open {
+        return Ok(match by {
+            Some(by) => Looked::Edited(EditedChange { url: seen.url, by }),
+            None => Looked::Push(made, Some(seen)),
+        });
     }
-    let by = person(&written.committer);
-    Ok(Looked::Edited(EditedChange { url: open.url, by }))
+    // Exactly this commit was closed, before somebody else amended it.
+    let is_known = change.commits.contains(&made.id.to_string());
+    let next = run.variant.next_change();
+    Ok(match next.filter(|_| !is_known && run.job.push.review.is_some()) {
+        Some(next) => Looked::Next(next),
+        None => Looked::Push(made, Some(Seen { by, ..seen })),
+    })
 }
 
 fn value(fetched: &Fetched, reference: &str) -> Option<ObjectId> {
@@ -158,10 +222,9 @@ fn person(line: &[u8]) -> String {
     plain(text.get(..end).unwrap_or(&text), LONGEST_PERSON)
 }
 
-/// Notes on other open changes of the account that edit one of the files of a change that was just created: nothing
-/// amends them any more.
-pub(crate) fn left_behind(run: &Wanted<'_>, made: &Made, paths: &[&str]) -> Vec<String> {
-    let Some((gerrit, target, id)) = asked(run, made) else {
+/// Notes on other open changes of the account that edit one of the files of this one: nothing amends them any more.
+pub(crate) fn left_behind(run: &Wanted<'_>, message: &[u8], paths: &[String]) -> Vec<String> {
+    let Some((gerrit, target, id)) = asked(run, message) else {
         return Vec::new();
     };
     let open = match gerrit.own_changes(branch_of(&target.reference)) {
@@ -170,7 +233,7 @@ pub(crate) fn left_behind(run: &Wanted<'_>, made: &Made, paths: &[&str]) -> Vec<
         Err(error) => return vec![format!("whether older changes are open is unknown: {error}")],
     };
     let is_older =
-        |change: &&OpenChange| change.change_id != id && change.paths.iter().any(|path| paths.contains(&path.as_str()));
+        |change: &&GerritChange| change.change_id != id && change.paths.iter().any(|path| paths.contains(path));
     let notes = open.iter().filter(is_older).take(NAMED).map(|change| {
         format!(
             "the older change {} ({:?}) is still open, edits the same files, and is not amended any more: abandon it if this change takes its place",
@@ -205,6 +268,30 @@ mod tests {
                 specs: std::iter::once(review()).chain(other).collect(),
             };
             assert_eq!(is_for_review_alone(&destinations), expected, "{destinations:?}");
+        }
+    }
+
+    #[test]
+    fn a_preview_says_what_becomes_of_a_change() {
+        for (status, is_current, words) in [
+            (ChangeStatus::Open, true, "has this commit already"),
+            (
+                ChangeStatus::Open,
+                false,
+                "the next patch set of https://review.example/c/f/+/7",
+            ),
+            (ChangeStatus::Abandoned, true, "was abandoned with this commit"),
+            (ChangeStatus::Abandoned, false, "is closed"),
+            (ChangeStatus::Merged, false, "is closed"),
+        ] {
+            let seen = Seen {
+                reference: "refs/for/main".to_owned(),
+                url: "https://review.example/c/f/+/7".to_owned(),
+                status,
+                is_current,
+                by: None,
+            };
+            assert!(seen.preview().contains(words), "{}", seen.preview());
         }
     }
 

@@ -1,6 +1,7 @@
 //! Delivery of a commit to the references of a run: compare-and-swap at plain references, changes at review servers.
 
 use super::agit::{self, Standing};
+use super::change::Seen;
 use crate::commit::create::{Made, Wanted};
 use crate::commit::review::{Answer, Variant, address, links, search};
 use crate::commit::trailer::{change_id_in, is_change_id};
@@ -29,6 +30,7 @@ struct Delivery<'a> {
     place: &'a Place,
     fetched: &'a Fetched,
     made: &'a Made,
+    change: Option<&'a Seen>,
     variant: Variant,
     pushes: Vec<PushReport>,
     notes: Vec<String>,
@@ -36,13 +38,14 @@ struct Delivery<'a> {
 }
 
 /// The branch first, then the refspecs in a push of their own (IUA-082), and changes one by one, since Gerrit takes
-/// one in each push.
-pub(crate) fn deliver(wanted: &Wanted<'_>, made: &Made) -> Delivered {
+/// one in each push. `change` is the one with the commit's Change-Id, where Gerrit has said so.
+pub(crate) fn deliver(wanted: &Wanted<'_>, made: &Made, change: Option<&Seen>) -> Delivered {
     let mut delivery = Delivery {
         job: wanted.job,
         place: wanted.place,
         fetched: &wanted.base.fetched,
         made,
+        change,
         variant: wanted.variant,
         pushes: Vec::new(),
         notes: Vec::new(),
@@ -159,7 +162,7 @@ impl Delivery<'_> {
             Answer::NothingNew | Answer::Current => {
                 let stale = open.and_then(|open| agit::stale_title(&self.job.push, self.made, &open));
                 self.notes.extend(stale);
-                let url = self.address_of_change(&source);
+                let url = self.address_of_change(target, &source);
                 self.notes
                     .extend(url.as_ref().map(|url| format!("{url} has this commit already")));
                 self.notes.extend(self.unread_options(target, &source));
@@ -174,11 +177,9 @@ impl Delivery<'_> {
             Answer::Closed if known || self.job.edits.put_back.is_some() => {
                 self.declined = Some(reason(&source).trim_end_matches(" closed").to_owned());
                 self.pushes.push(self.report(target, None, PushStatus::UpToDate));
-                self.notes.push(format!(
-                    "{}: {}; restore it there to have this commit reviewed after all",
-                    target.reference,
-                    reason(&source)
-                ));
+                let advice = self.advice_on_closed(target);
+                self.notes
+                    .push(format!("{}: {}; {advice}", target.reference, reason(&source)));
                 return Ok(None);
             }
             Answer::Closed if self.job.push.review.is_some() => self.variant.next_change(),
@@ -190,12 +191,29 @@ impl Delivery<'_> {
 
     /// The address of the change that has the commit. Gerrit names it only for a commit that is new to it; other
     /// servers say that they have one in other words.
-    fn address_of_change(&self, source: &GitError) -> Option<String> {
+    fn address_of_change(&self, target: &Target, source: &GitError) -> Option<String> {
         let is_gerrit = ["no new changes", "(as current patchset)"]
             .iter()
             .any(|words| reason(source).contains(words));
         let id = change_id_in(&self.made.message).filter(|id| is_gerrit && is_change_id(id.as_bytes()))?;
-        search(&self.job.url, &id)
+        let url = self.seen(target).map(|seen| seen.url.as_str());
+        let page = url.filter(|url| url.contains("://")).map(str::to_owned);
+        page.or_else(|| search(&self.job.url, &id))
+    }
+
+    /// The change at Gerrit for a target.
+    fn seen(&self, target: &Target) -> Option<&Seen> {
+        self.change.filter(|change| change.reference == target.reference)
+    }
+
+    /// The way out where exactly this commit was closed.
+    fn advice_on_closed(&self, target: &Target) -> String {
+        match self.seen(target).and_then(|seen| seen.by.as_ref()) {
+            Some(by) => {
+                format!("its newest patch set is of {by}: restored, the change has that one and not this commit")
+            }
+            None => "restore it there to have this commit reviewed after all".to_owned(),
+        }
     }
 
     /// Gerrit reads no options with a commit that a change holds already. Automations have the same ones each time.

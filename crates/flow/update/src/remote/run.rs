@@ -118,27 +118,57 @@ impl Attempt<'_> {
         let message = steps.message(&survey, &policies, report.edited())?;
         report.commit = Some(steps.preview_of_commit(&survey.base, &message));
         if dry_run {
-            let pushes = previewed::pushes(&survey.base, &message).map_err(|source| job.read_failed(source))?;
-            report.notes.extend(pushes);
-            report.pull_request = survey.request;
-            earlier.land(job, &survey.base, &report.files)?;
-            return Ok(None);
+            return self.preview(survey, message, earlier);
         }
         self.land(survey, &policies, message)
+    }
+
+    /// What would be pushed, by a look at the change that Gerrit has. Nothing is written there.
+    fn preview(
+        &mut self,
+        survey: Survey,
+        message: Vec<u8>,
+        earlier: &mut Earlier,
+    ) -> Result<Option<Variant>, RunError> {
+        let (job, report) = (self.steps.job, &mut self.report);
+        let pushes = previewed::pushes(&survey.base, &message).map_err(|source| job.read_failed(source))?;
+        let wanted = self.steps.wanted(&survey.base);
+        if change::is_asked(&wanted, &message) {
+            let made = wanted.commit(message, &report.files)?;
+            match change::look(&wanted, made, &mut report.notes)? {
+                change::Looked::Push(_, seen) => {
+                    report.notes.extend(pushes);
+                    report.notes.extend(seen.map(|seen| seen.preview()));
+                }
+                change::Looked::Edited(edited) => {
+                    report.leave_change(&edited);
+                    return Ok(None);
+                }
+                change::Looked::Next(next) => return Ok(Some(next)),
+            }
+        } else {
+            report.notes.extend(pushes);
+        }
+        report.pull_request = survey.request;
+        earlier.land(job, &survey.base, &report.files)?;
+        Ok(None)
     }
 
     /// Commit → push → pull request.
     fn land(&mut self, survey: Survey, policies: &Policies, message: Vec<u8>) -> Result<Option<Variant>, RunError> {
         let (steps, report) = (self.steps, &mut self.report);
         let Survey { mut base, request, .. } = survey;
-        let made = steps.wanted(&base).commit(message, &report.files)?;
-        let made = match change::look(&steps.wanted(&base), &made, &mut report.notes)? {
-            change::Looked::Push => made,
-            change::Looked::Same(held) => held,
+        let made = steps.wanted(&base).commit(message.clone(), &report.files)?;
+        let paths: Vec<String> = report.changes.iter().map(|change| change.path.clone()).collect();
+        let (made, seen) = match change::look(&steps.wanted(&base), made, &mut report.notes)? {
+            change::Looked::Push(made, seen) => (made, seen),
             change::Looked::Edited(edited) => {
                 report.leave_change(&edited);
+                let older = change::left_behind(&steps.wanted(&base), &message, &paths);
+                report.notes.extend(older);
                 return Ok(None);
             }
+            change::Looked::Next(next) => return Ok(Some(next)),
         };
         report.set_commit(&made);
         let looked = match request {
@@ -168,17 +198,16 @@ impl Attempt<'_> {
             }
         }
         steps.announce(&base, policies, &made, report.edited())?;
-        let delivered = deliver(&steps.wanted(&base), &made);
+        let delivered = deliver(&steps.wanted(&base), &made, seen.as_ref());
         report.pushes = delivered.pushes;
         report.notes.extend(delivered.notes);
         report.declined = delivered.declined;
         if let Some(next) = delivered.outcome? {
             return Ok(Some(next));
         }
-        if report.has_created_change() {
-            let paths: Vec<&str> = report.changes.iter().map(|change| change.path.as_str()).collect();
-            let notes = change::left_behind(&steps.wanted(&base), &made, &paths);
-            report.notes.extend(notes);
+        if report.declined.is_none() {
+            let older = change::left_behind(&steps.wanted(&base), &made.message, &paths);
+            report.notes.extend(older);
         }
         if let Some(request) = request {
             report.pull_request = Some(pull_request::keep(steps.job, request, &made, report.edited())?);

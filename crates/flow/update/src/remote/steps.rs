@@ -154,6 +154,7 @@ impl Steps<'_> {
         let targets = destinations.branch.iter().chain(&destinations.specs);
         let references: Vec<&str> = targets.map(|target| target.reference.as_str()).collect();
         let announced = Announced {
+            again: self.variant.reason(),
             author: &made.author,
             references: &references,
             commit: made.id,

@@ -11,7 +11,6 @@ use crate::commit::message::explained;
 use crate::error::{Failure, RunError, Setting};
 use crate::find::facts::Marked;
 use crate::folder::rewrite::FileChange;
-use crate::job::destination::is_review;
 use crate::job::edits::Edits;
 use crate::plan::bumps::{self, bumps};
 use crate::plan::planned::{MarkedField, Plan};
@@ -192,12 +191,6 @@ impl Run {
         self.files.clear();
         self.impact = None;
         self.releases.clear();
-    }
-
-    /// Returns whether a change for review was created.
-    pub(crate) fn has_created_change(&self) -> bool {
-        let mut pushes = self.pushes.iter();
-        pushes.any(|push| push.status == PushStatus::Created && is_review(&push.reference))
     }
 
     /// Records a failure, and for a template error what was probably meant.

@@ -13,6 +13,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 use super::remote::Remote;
+use super::remote_url::Location;
 use super::ssh_session::{HostKeyCheck, Route};
 use crate::{Connection, Protocol, Service, Transport, TransportError};
 use bumpwright_http::{Deadline, server_text};
@@ -78,6 +79,59 @@ impl SshTransport {
             runtime: Some(runtime),
         })))
     }
+
+    /// Starts a program, whose output is read by the connection.
+    fn run(&self, command: String, protocol: Protocol) -> Result<SshConnection, TransportError> {
+        let deadline = Deadline::after(self.0.timeout);
+        let (session, channel) = self.0.block(deadline, self.0.start(command, protocol))??;
+        let (read, write) = channel.split();
+        let program = Program {
+            shared: Arc::clone(&self.0),
+            deadline,
+            read,
+            data: Cursor::default(),
+            errors: Vec::new(),
+            end: End::default(),
+        };
+        Ok(SshConnection {
+            program,
+            write,
+            session: Some(session),
+        })
+    }
+}
+
+/// The output of a program at the server of a remote, `gerrit query` for example, up to `limit` bytes. The argument is
+/// quoted for a shell. None for a remote that is not reached by SSH.
+///
+/// # Errors
+/// The server cannot be reached, does not run the program, or the program fails; its output is longer.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "output of a program; bound: what the caller gives; account: memory of fetches"
+)]
+pub fn output_over_ssh(
+    remote: &Remote,
+    (program, argument): (&str, &str),
+    limit: usize,
+) -> Result<Option<Vec<u8>>, TransportError> {
+    let Location::Ssh { host, port, path } = remote.url.location() else {
+        return Ok(None);
+    };
+    let transport = SshTransport::new(remote, host, *port, path)?;
+    let command = format!("{program} {}", quoted(argument));
+    let mut connection = transport.run(command, Protocol::V0)?;
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let mut output = Vec::new();
+    let read = Read::take(&mut connection.program, most).read_to_end(&mut output);
+    read.map_err(|error| TransportError::from_stream(&transport.0.url, error))?;
+    if output.len() > limit {
+        return Err(transport
+            .0
+            .broken(&format!("the output of {program} has more than {limit} bytes")));
+    }
+    Box::new(connection).finish()?;
+    Ok(Some(output))
 }
 
 impl Transport for SshTransport {
@@ -86,23 +140,8 @@ impl Transport for SshTransport {
     }
 
     fn connect(&self, service: Service, protocol: Protocol) -> Result<Box<dyn Connection>, TransportError> {
-        let deadline = Deadline::after(self.0.timeout);
-        let (session, channel) = self.0.block(deadline, self.0.start(service, protocol))??;
-        let (read, write) = channel.split();
-        let shared = Arc::clone(&self.0);
-        let program = Program {
-            shared,
-            deadline,
-            read,
-            data: Cursor::default(),
-            errors: Vec::new(),
-            end: End::default(),
-        };
-        Ok(Box::new(SshConnection {
-            program,
-            write,
-            session: Some(session),
-        }))
+        let command = format!("{} {}", service.name(), quoted(&self.0.path));
+        Ok(Box::new(self.run(command, protocol)?))
     }
 }
 
@@ -122,7 +161,7 @@ impl Shared {
     /// Starts the program in a channel, on a kept connection if one still works.
     async fn start(
         &self,
-        service: Service,
+        command: String,
         protocol: Protocol,
     ) -> Result<(Handle<HostKeyCheck>, Channel<Msg>), TransportError> {
         let (session, channel) = match self.reuse().await {
@@ -148,7 +187,6 @@ impl Shared {
                 .await
                 .map_err(failed)?;
         }
-        let command = format!("{} {}", service.name(), quoted(&self.path));
         channel.exec(true, command).await.map_err(failed)?;
         Ok((session, channel))
     }
