@@ -250,6 +250,10 @@ fn the_short_form_is_for_one_remote() {
         assert_eq!(ran.code, 2, "{}", ran.out);
         assert!(ran.err.contains("--gerrit needs a remote"), "{}", ran.err);
     }
+    // What comes after the flag is taken for TARGET.
+    let ran = world.bench.run(&["update", "-f", "p.yaml", "--gerrit", "release-1.4"]);
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(ran.err.contains("--gerrit=release-1.4 URL"), "{}", ran.err);
     let url = world.server.url("app.git");
     let text = git_repository("fs", "repo", &url, "  ref: {branch: main}\n")
         + &automation("fs", "a", "repo", "", "")

@@ -142,11 +142,17 @@ fn an_older_change_for_the_same_files_is_named() {
         notes.contains(&url) && notes.contains("still open, edits the same files"),
         "{notes}"
     );
-    // An amended one has nothing to say of it.
+    // Each run says so, until it is abandoned.
+    let names_it = |status: &str| {
+        let (_, run) = pushed(&fleet);
+        assert_eq!(pushes(&run), [one("refs/for/main", status)]);
+        run["notes"].to_string().contains(&url)
+    };
+    assert!(names_it("up-to-date"));
     fleet.images("3.0.0", "1.0.0");
-    let (_, run) = pushed(&fleet);
-    assert_eq!(pushes(&run), [one("refs/for/main", "updated")]);
-    assert!(!run["notes"].to_string().contains("still open"), "{run:#}");
+    assert!(names_it("updated"));
+    fleet.project.abandon(&older);
+    assert!(!names_it("up-to-date"));
 }
 
 #[test]
@@ -210,5 +216,167 @@ fn an_automation_names_the_change_that_is_up_to_date() {
     fleet.automated();
     let (_, run) = fleet.update(BOT, &["-f", "a.yaml"]);
     let url = run["pushes"][0]["url"].as_str().unwrap();
-    assert!(url.ends_with(&format!("/q/{}", fleet.last().id)), "{run:#}");
+    assert!(
+        url.ends_with(&format!("/c/automation-again/+/{}", fleet.last().number)),
+        "{run:#}"
+    );
+}
+
+/// Abandoned with these edits: not proposed again because the branch has moved elsewhere.
+#[test]
+fn an_abandoned_change_stays_so_until_the_edits_are_others() {
+    let Some(fleet) = fleet("abandoned") else { return };
+    assert_eq!(fleet.short(), "created");
+    let first = fleet.last();
+    fleet.project.abandon(&first);
+    fleet.project.land(&[("README", "hello\n")]);
+    let (code, run) = pushed(&fleet);
+    assert_eq!(
+        (code, pushes(&run)),
+        (0, vec![one("refs/for/main", "up-to-date")]),
+        "{run:#}"
+    );
+    let notes = run["notes"].to_string();
+    let page = format!("/c/abandoned/+/{} closed; restore it there", first.number);
+    assert!(notes.contains(&page), "{notes}");
+    assert_eq!(fleet.patch_sets(), [1]);
+    fleet.images("3.0.0", "1.0.0");
+    assert_eq!(fleet.short(), "created");
+    assert_eq!(fleet.patch_sets(), [1, 1]);
+    // Back at what was abandoned.
+    fleet.images("2.0.0", "1.0.0");
+    assert_eq!((fleet.short().as_str(), fleet.patch_sets()), ("up-to-date", vec![1, 1]));
+}
+
+#[test]
+fn an_automation_leaves_an_abandoned_change_where_the_branch_moves() {
+    let Some(fleet) = fleet("automation-abandoned") else {
+        return;
+    };
+    fleet.automation(&of_the_docs(), "{refspec: 'refs/heads/auto:refs/for/main'}");
+    fleet.automated();
+    fleet.project.abandon(&fleet.last());
+    fleet.project.land(&[("README", "hello\n")]);
+    assert_eq!(fleet.automated(), [one("refs/for/main", "up-to-date")]);
+    assert_eq!(fleet.patch_sets(), [1]);
+}
+
+/// The commit of the run is an older patch set of it: restored, it would not be reviewed.
+#[test]
+fn the_advice_on_an_abandoned_change_knows_whose_its_patch_set_is() {
+    let Some(fleet) = fleet("amended-abandoned") else {
+        return;
+    };
+    assert_eq!(fleet.short(), "created");
+    amend(&fleet, "Admin", ADMIN.email);
+    fleet.project.abandon(&fleet.last());
+    let (code, run) = pushed(&fleet);
+    assert_eq!((code, fleet.patch_sets()), (0, vec![2]), "{run:#}");
+    let notes = run["notes"].to_string();
+    assert!(
+        notes.contains("its newest patch set is of Admin") && !notes.contains("to have this commit reviewed"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn a_preview_asks_gerrit() {
+    let Some(fleet) = fleet("previewed") else { return };
+    let author = format!("{} <{}>", BOT.user, BOT.email);
+    let previewed = || {
+        let before = fleet.patch_sets();
+        let url = fleet.project.url();
+        let (code, run) = fleet.update(BOT, &[&url, "--gerrit", "--author", &author, "--dry-run"]);
+        assert_eq!((code, fleet.patch_sets()), (0, before), "{run:#}");
+        run
+    };
+    let says = |words: &str| {
+        let run = previewed();
+        assert!(run["notes"].to_string().contains(words), "{words}: {run:#}");
+        run["commit"]["message"].as_str().unwrap().to_owned()
+    };
+    let first = says("it would be a change for review");
+    assert_eq!(fleet.short(), "created");
+    says("has this commit already: nothing would be pushed");
+    fleet.images("3.0.0", "1.0.0");
+    says("it would be the next patch set of http");
+    fleet.images("2.0.0", "1.0.0");
+    fleet.project.abandon(&fleet.last());
+    says("was abandoned with this commit: nothing would be pushed");
+    // The Change-Id that the run would take.
+    fleet.images("3.0.0", "1.0.0");
+    let second = says("it would be a change for review");
+    let id = |message: &str| message.lines().last().map(str::to_owned);
+    assert_ne!(id(&first), id(&second));
+    assert_eq!(fleet.short(), "created");
+    assert_eq!(id(&second), Some(format!("Change-Id: {}", fleet.last().id)));
+    // What somebody has amended would not be pushed.
+    amend(&fleet, "Admin", ADMIN.email);
+    let run = previewed();
+    assert_eq!(run["skips"][0]["reason"], "BranchEdited", "{run:#}");
+    assert_eq!(run["changes"].as_array().map(Vec::len), Some(0), "{run:#}");
+}
+
+/// By `gerrit query`: no password is known there.
+#[test]
+fn an_amended_change_is_seen_over_ssh() {
+    let Some(fleet) = fleet("amended-ssh") else { return };
+    let gerrit = Gerrit::get().unwrap();
+    let key = keygen(&fleet.bench.path("key"), &["-t", "ed25519"]);
+    gerrit.authorize(BOT, &key);
+    fleet.bench.write("hosts", gerrit.host_line());
+    let (url, author) = (fleet.project.ssh_url(BOT), format!("{} <{}>", BOT.user, BOT.email));
+    let over_ssh = || {
+        let fixed = [
+            "update",
+            "-f",
+            "p.yaml",
+            &url,
+            "--gerrit",
+            "--offline",
+            "--author",
+            &author,
+        ];
+        let login = ["--ssh-key", "key", "--known-hosts", "hosts"];
+        let (code, mut document) = fleet.bench.json(&[fixed.as_slice(), &login].concat());
+        (code, document["runs"][0].take())
+    };
+    let (code, run) = over_ssh();
+    assert_eq!(
+        (code, pushes(&run)),
+        (0, vec![one("refs/for/main", "created")]),
+        "{run:#}"
+    );
+    let (_, run) = over_ssh();
+    let page = run["pushes"][0]["url"].as_str().unwrap();
+    assert!(
+        page.ends_with(&format!("/c/amended-ssh/+/{}", fleet.last().number)),
+        "{run:#}"
+    );
+    amend(&fleet, "Admin", ADMIN.email);
+    fleet.images("3.0.0", "1.0.0");
+    assert_left(&fleet, over_ssh(), 2);
+    fleet.project.abandon(&fleet.last());
+    let (_, run) = over_ssh();
+    assert_eq!(pushes(&run), [one("refs/for/main", "created")], "{run:#}");
+}
+
+/// One line for each push, and why there is another commit.
+#[test]
+fn a_push_after_a_closed_change_is_explained_in_its_line() {
+    let Some(fleet) = fleet("explained") else { return };
+    assert_eq!(fleet.short(), "created");
+    fleet.project.abandon(&fleet.last());
+    fleet.images("3.0.0", "1.0.0");
+    let (url, author) = (fleet.project.url(), format!("{} <{}>", BOT.user, BOT.email));
+    let login = ["--username", BOT.user, "--password-file", BOT.user, "--offline"];
+    let fixed = ["update", "-f", "p.yaml", &url, "--gerrit", "--author", &author];
+    let ran = fleet.bench.ok(&[fixed.as_slice(), &login].concat());
+    let lines: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("pushing: ")).collect();
+    assert_eq!(lines.len(), 1, "{}", ran.err);
+    assert!(
+        lines[0].contains("another change, since the one with the Change-Id before is closed"),
+        "{}",
+        ran.err
+    );
 }

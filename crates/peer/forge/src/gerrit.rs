@@ -160,7 +160,7 @@ impl Gerrit {
 
     #[expect(
         clippy::disallowed_methods,
-        reason = "changes of a project with their files; bound: 2 MiB; account: memory of fetches"
+        reason = "open changes of a project with their files; bound: 2 MiB; account: memory of fetches"
     )]
     fn rest(
         &self,

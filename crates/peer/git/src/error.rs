@@ -140,6 +140,9 @@ fn spoken(reason: &str, said: &str) -> String {
     if reason.contains("missing Change-Id in message footer") {
         text += "; `update --gerrit` writes one, and for automations the template of docs/start/gerrit.md does";
     }
+    if reason.contains("invalid committer") || reason.contains("invalid author") {
+        text += "; the author of commits needs an email of the account: --author, or spec.git.commit.author (docs/start/gerrit.md)";
+    }
     if reason.starts_with("change ") && reason.ends_with(" closed") {
         let way_out = "; restore it there if it was abandoned, or have the commit message make another Change-Id (docs/start/gerrit.md)";
         text.insert_str(0, way_out);

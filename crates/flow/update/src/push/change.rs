@@ -54,6 +54,11 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// The address, if the change was abandoned with this commit: Gerrit has it, and need not be sent it again.
+    pub(crate) fn abandoned(&self) -> Option<&str> {
+        (self.status == ChangeStatus::Abandoned && self.is_current).then_some(self.url.as_str())
+    }
+
     /// What a preview says of it.
     pub(crate) fn preview(&self) -> String {
         let Self { url, .. } = self;
@@ -132,11 +137,16 @@ fn compared(run: &Wanted<'_>, made: Made, change: GerritChange, reference: &str)
         is_current: current == Some(made.id),
         by: None,
     };
-    let (Some(current), Some(written), false) = (current, written, seen.is_current) else {
+    let (Some(current), Some(written)) = (current, written) else {
         return Ok(Looked::Push(made, Some(seen)));
     };
     let objects = &fetched.objects;
     let holds = objects.commit(current).map_err(reading)?;
+    if seen.is_current {
+        let is_left = status == ChangeStatus::Abandoned;
+        let made = if is_left { Made::found(current, holds) } else { made };
+        return Ok(Looked::Push(made, Some(seen)));
+    }
     // What was merged and is to be done again was reverted.
     let may_hold = status != ChangeStatus::Merged && is_for_review_alone(&run.base.destinations);
     if may_hold && is_same(objects, &holds, &made).map_err(reading)? {

@@ -146,6 +146,10 @@ impl Delivery<'_> {
     /// push branch (C30). It would open a new request for a commit whose request was closed, so such a commit
     /// is not pushed again.
     fn propose(&mut self, target: &Target) -> Result<Option<Variant>, RunError> {
+        if let Some(url) = self.seen(target).and_then(Seen::abandoned).map(str::to_owned) {
+            self.leave_closed(target, &format!("change {url} closed"));
+            return Ok(None);
+        }
         let open = match self.standing(target)? {
             Standing::Push(open) => open,
             Standing::Held { note, declined } => {
@@ -175,11 +179,7 @@ impl Delivery<'_> {
             // Somebody abandoned exactly this commit. A newer base or image makes another change, but not of
             // what is put back.
             Answer::Closed if known || self.job.edits.put_back.is_some() => {
-                self.declined = Some(reason(&source).trim_end_matches(" closed").to_owned());
-                self.pushes.push(self.report(target, None, PushStatus::UpToDate));
-                let advice = self.advice_on_closed(target);
-                self.notes
-                    .push(format!("{}: {}; {advice}", target.reference, reason(&source)));
+                self.leave_closed(target, reason(&source));
                 return Ok(None);
             }
             Answer::Closed if self.job.push.review.is_some() => self.variant.next_change(),
@@ -204,6 +204,14 @@ impl Delivery<'_> {
     /// The change at Gerrit for a target.
     fn seen(&self, target: &Target) -> Option<&Seen> {
         self.change.filter(|change| change.reference == target.reference)
+    }
+
+    /// Records that a change is left closed, as `closed` says: `change … closed`.
+    fn leave_closed(&mut self, target: &Target, closed: &str) {
+        self.declined = Some(closed.trim_end_matches(" closed").to_owned());
+        self.pushes.push(self.report(target, None, PushStatus::UpToDate));
+        let advice = self.advice_on_closed(target);
+        self.notes.push(format!("{}: {closed}; {advice}", target.reference));
     }
 
     /// The way out where exactly this commit was closed.

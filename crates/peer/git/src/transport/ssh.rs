@@ -108,7 +108,7 @@ impl SshTransport {
 /// The server cannot be reached, does not run the program, or the program fails; its output is longer.
 #[expect(
     clippy::disallowed_methods,
-    reason = "output of a program; bound: what the caller gives; account: memory of fetches"
+    reason = "the output of a command at an SSH server; bound: 2 MiB of a Gerrit; account: none, one for each run"
 )]
 pub fn output_over_ssh(
     remote: &Remote,
