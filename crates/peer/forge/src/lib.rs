@@ -8,7 +8,7 @@
 //! GitHub and GitHub Enterprise (REST API 2022-11-28, *Pulls*); Gitea and Forgejo (API v1, *repository*). Head and base
 //! are branches of the same repository; forks are ignored, but by `reviews`: the open requests of all, with their
 //! commit statuses and a comment. `gitlab` has these reviews at GitLab (REST API v4), whose merge requests are opened
-//! by push options. `gerrit` has the changes of a project at Gerrit, before one is amended; `gerrit_ssh` asks over SSH.
+//! by push options. `gerrit` has the changes of a project at Gerrit, before one is amended, over HTTP or SSH.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -19,7 +19,6 @@ mod description;
 mod dialect;
 mod error;
 mod gerrit;
-mod gerrit_ssh;
 mod gitlab;
 mod keep;
 mod kind;
@@ -35,8 +34,7 @@ mod setup;
 pub use api::Forge;
 pub use description::Row;
 pub use error::{Again, ForgeError};
-pub use gerrit::{ChangeStatus, Gerrit, GerritChange};
-pub use gerrit_ssh::GerritShell;
+pub use gerrit::{ChangeStatus, Gerrit, GerritChange, GerritShell};
 pub use gitlab::GitLab;
 pub use keep::{Found, Kept, OpenPullRequest, PullRequestState, WantedPullRequest};
 pub use kind::ForgeApi;

@@ -6,8 +6,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::ForgeError;
-use super::gerrit::{ANSWER, Change, ChangeStatus, GerritChange, MOST, Revision, change_at};
+use super::change::{ANSWER, Change, ChangeStatus, GerritChange, MOST, Revision, change_at};
+use crate::error::ForgeError;
 use bumpwright_text::Excerpt;
 
 /// The command for a change with all its patch sets.
@@ -137,35 +137,35 @@ fn revision_of(set: PatchSet) -> Revision {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::gerrit::Gerrit;
 
-    /// Answers each command alike, and checks what is asked.
+    /// Answers each command alike.
     #[derive(Debug)]
     struct Answers(Result<Option<&'static str>, &'static str>);
 
     impl GerritShell for Answers {
         fn output(&self, command: &str, argument: &str, limit: usize) -> Result<Option<Vec<u8>>, String> {
-            assert!(
-                command.starts_with("gerrit query --format=JSON ") && limit > 0,
-                "{command}"
-            );
-            assert!(argument.contains("project:\"x/fleet\" branch:\"main\" "), "{argument}");
+            assert_eq!((command, argument, limit), (PATCH_SETS, "change:I01 limit:50", ANSWER));
             let text = self.0.map_err(str::to_owned)?;
             Ok(text.map(|text| text.as_bytes().to_vec()))
         }
     }
 
-    fn gerrit(answer: Result<Option<&'static str>, &'static str>) -> Gerrit {
-        Gerrit::over_ssh("/x/fleet.git", Box::new(Answers(answer))).unwrap()
+    fn found(answer: Result<Option<&'static str>, &'static str>) -> Result<Vec<GerritChange>, ForgeError> {
+        over_ssh(&Answers(answer), "look", "change:I01", PATCH_SETS)
     }
 
-    const ONE: &str = r#"{"project":"x/fleet","branch":"main","id":"I01","number":7,"subject":"Bump","url":"https://review.example/c/x/fleet/+/7","open":false,"status":"ABANDONED","patchSets":[{"number":1,"revision":"aa","parents":["ff"],"ref":"refs/changes/07/7/1","kind":"REWORK"},{"number":2,"revision":"bb","ref":"refs/changes/07/7/2","kind":"TRIVIAL_REBASE"}]}
-{"type":"stats","rowCount":1,"runTimeMilliseconds":5,"moreChanges":false}
-"#;
+    const ONE: &str = concat!(
+        r#"{"project":"x/fleet","branch":"main","id":"I01","number":7,"subject":"Bump","open":false,"status":"ABANDONED","#,
+        r#""url":"https://review.example/c/x/fleet/+/7","patchSets":["#,
+        r#"{"number":1,"revision":"aa","parents":["ff"],"ref":"refs/changes/07/7/1","kind":"REWORK"},"#,
+        r#"{"number":2,"revision":"bb","ref":"refs/changes/07/7/2","kind":"TRIVIAL_REBASE"}]}"#,
+        "\n",
+        r#"{"type":"stats","rowCount":1,"runTimeMilliseconds":5,"moreChanges":false}"#,
+        "\n"
+    );
 
     #[test]
     fn a_change_is_read_with_its_patch_sets() {
-        let found = gerrit(Ok(Some(ONE))).change("main", "I01").unwrap().unwrap();
         let expected = GerritChange {
             change_id: "I01".to_owned(),
             status: ChangeStatus::Abandoned,
@@ -176,15 +176,18 @@ mod tests {
             written: "refs/changes/07/7/1".to_owned(),
             paths: Vec::new(),
         };
-        assert_eq!(found, expected);
-        assert_eq!(gerrit(Ok(Some(ONE))).change("main", "I02"), Ok(None));
-        assert_eq!(gerrit(Ok(None)).change("main", "I01"), Ok(None));
+        assert_eq!(found(Ok(Some(ONE))), Ok(vec![expected]));
+        assert_eq!(found(Ok(None)), Ok(Vec::new()));
     }
 
     #[test]
     fn open_changes_are_listed_with_their_files() {
-        let text = r#"{"id":"I01","number":7,"subject":"Bump","status":"NEW","currentPatchSet":{"number":1,"revision":"aa","ref":"refs/changes/07/7/1","kind":"REWORK","files":[{"file":"/COMMIT_MSG","type":"ADDED"},{"file":"a.yaml","type":"MODIFIED"}]}}"#;
-        let found = gerrit(Ok(Some(text))).own_changes("main").unwrap();
+        let text = concat!(
+            r#"{"id":"I01","number":7,"subject":"Bump","status":"NEW","currentPatchSet":{"number":1,"revision":"aa","#,
+            r#""ref":"refs/changes/07/7/1","kind":"REWORK","#,
+            r#""files":[{"file":"/COMMIT_MSG","type":"ADDED"},{"file":"a.yaml","type":"MODIFIED"}]}}"#
+        );
+        let found = found(Ok(Some(text))).unwrap();
         assert_eq!(found.len(), 1);
         let change = found.first().unwrap();
         assert_eq!(
@@ -203,15 +206,8 @@ mod tests {
             ),
             (Ok(Some("Welcome")), "the answer is not as documented"),
         ] {
-            let error = gerrit(answer).change("main", "I01").unwrap_err().to_string();
+            let error = found(answer).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_project_that_a_query_cannot_name_is_not_asked_for() {
-        for path in ["", "/", "x\"y", "x\\y"] {
-            assert!(Gerrit::over_ssh(path, Box::new(Answers(Ok(None)))).is_none(), "{path}");
         }
     }
 }
