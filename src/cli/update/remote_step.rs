@@ -223,7 +223,7 @@ impl Typed<'_> {
     }
 }
 
-/// With the APIs for requests and changes that the push itself opens, if Git's own login is one for them.
+/// With the APIs for requests and changes that the push itself opens, as Git itself logs in there.
 fn with_review_apis(job: RemoteJob, remote: &Remote) -> RemoteJob {
     let pushes = !job.edits.dry_run;
     let agit = if pushes && job.push.is_agit() {
