@@ -47,7 +47,7 @@ pub(crate) struct Seen {
     /// The address of its page.
     pub(crate) url: String,
     status: ChangeStatus,
-    /// Whether the commit is its current patch set.
+    /// Whether the commit is its current patch set; of an abandoned one, any of them.
     is_current: bool,
     /// Who else has written its current patch set; only of a closed one.
     pub(crate) by: Option<String>,
@@ -61,10 +61,13 @@ impl Seen {
 
     /// What a preview says of it.
     pub(crate) fn preview(&self) -> String {
-        let Self { url, .. } = self;
+        let Self { url, by, .. } = self;
         match (self.status, self.is_current) {
             (ChangeStatus::Open, true) => format!("{url} has this commit already: nothing would be pushed"),
             (ChangeStatus::Open, false) => format!("it would be the next patch set of {url}"),
+            (ChangeStatus::Abandoned, true) if by.is_some() => {
+                format!("{url} was abandoned after this commit was amended: nothing would be pushed")
+            }
             (ChangeStatus::Abandoned, true) => {
                 format!(
                     "{url} was abandoned with this commit: nothing would be pushed; restore it there to have it reviewed after all"
@@ -167,6 +170,14 @@ fn compared(run: &Wanted<'_>, made: Made, change: GerritChange, reference: &str)
     }
     // Exactly this commit was closed, before somebody else amended it.
     let is_known = change.commits.contains(&made.id.to_string());
+    if is_known && may_hold {
+        let seen = Seen {
+            is_current: true,
+            by,
+            ..seen
+        };
+        return Ok(Looked::Push(Made { pack: None, ..made }, Some(seen)));
+    }
     let next = run.variant.next_change();
     Ok(match next.filter(|_| !is_known && run.job.push.review.is_some()) {
         Some(next) => Looked::Next(next),
