@@ -1,7 +1,9 @@
 //! The forge of a remote, for pull requests.
 
 use bumpwright_api::{InvalidSecret, ObjectName, Objects};
-use bumpwright_forge::{Forge, ForgeApi, Gerrit, GerritShell, GitAddress, Login, Repository, ReviewApi, ReviewServer};
+use bumpwright_forge::{
+    Forge, ForgeApi, Gerrit, GerritShell, GitAddress, Login, NoOutput, Repository, ReviewApi, ReviewServer,
+};
 use bumpwright_git::{self as git, Auth, Remote, Scheme, TransportError};
 use bumpwright_http::{self as net, Deadline, Peer};
 use bumpwright_secret::Secret;
@@ -157,12 +159,12 @@ pub fn own_gerrit(remote: &Remote) -> Option<Gerrit> {
 struct Shell(Remote);
 
 impl GerritShell for Shell {
-    fn output(&self, command: &str, argument: &str, limit: usize) -> Result<Option<Vec<u8>>, String> {
+    fn output(&self, command: &str, argument: &str, limit: usize) -> Result<Option<Vec<u8>>, NoOutput> {
         match git::output_over_ssh(&self.0, (command, argument), limit) {
             Ok(output) => Ok(output),
             // The server has answered that it does not do this.
             Err(TransportError::Remote { .. } | TransportError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(NoOutput { why: error.to_string() }),
         }
     }
 }

@@ -34,7 +34,7 @@ mod setup;
 pub use api::Forge;
 pub use description::Row;
 pub use error::{Again, ForgeError};
-pub use gerrit::{ChangeStatus, Gerrit, GerritChange, GerritShell};
+pub use gerrit::{ChangeStatus, Gerrit, GerritChange, GerritShell, NoOutput};
 pub use gitlab::GitLab;
 pub use keep::{Found, Kept, OpenPullRequest, PullRequestState, WantedPullRequest};
 pub use kind::ForgeApi;

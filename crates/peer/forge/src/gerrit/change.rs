@@ -58,7 +58,7 @@ pub(super) struct Change {
     pub(super) status: ChangeStatus,
     #[serde(rename = "_number")]
     pub(super) number: u64,
-    /// By commit.
+    /// Its patch sets, each by the id of its commit.
     #[serde(default)]
     pub(super) revisions: BTreeMap<String, Revision>,
 }

@@ -15,7 +15,7 @@ use change::{ANSWER, Change, MOST, change_at};
 use ssh::{FILES, PATCH_SETS, over_ssh};
 
 pub use change::{ChangeStatus, GerritChange};
-pub use ssh::GerritShell;
+pub use ssh::{GerritShell, NoOutput};
 
 /// The start of each answer, which keeps browsers from running it.
 const GUARD: &[u8] = b")]}'";
@@ -31,8 +31,8 @@ pub struct Gerrit {
 #[derive(Debug)]
 enum Door {
     /// Over HTTP, below this address.
-    Rest(Url, Calls),
-    /// By `gerrit query`.
+    Rest(Url, Box<Calls>),
+    /// By the server's command `gerrit query`, over SSH.
     Shell(Box<dyn GerritShell>),
 }
 
@@ -42,7 +42,7 @@ impl Gerrit {
     pub fn new(project: Repository, login: Login, peer: Peer) -> Self {
         Self {
             project: project.name,
-            door: Door::Rest(project.api, Calls::new(&GERRIT, login, peer)),
+            door: Door::Rest(project.api, Box::new(Calls::new(&GERRIT, login, peer))),
         }
     }
 
@@ -168,13 +168,13 @@ mod tests {
         assert_eq!(unguarded(b"[]"), b"[]");
     }
 
-    /// Answers no command.
+    /// Fails with the argument of the command.
     #[derive(Debug)]
     struct Silent;
 
     impl GerritShell for Silent {
-        fn output(&self, _: &str, argument: &str, _: usize) -> Result<Option<Vec<u8>>, String> {
-            Err(argument.to_owned())
+        fn output(&self, _: &str, argument: &str, _: usize) -> Result<Option<Vec<u8>>, NoOutput> {
+            Err(NoOutput { why: argument.to_owned() })
         }
     }
 

@@ -22,14 +22,22 @@ const MESSAGE: &str = "/COMMIT_MSG";
 /// The longest address or text of the server, in characters.
 const TEXT: usize = 300;
 
+/// A command at a server that gave no output, or too much.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct NoOutput {
+    /// In the words of the transport.
+    pub why: String,
+}
+
 /// Runs commands at the server of a project.
 pub trait GerritShell: fmt::Debug + Send + Sync {
     /// The output of a command with one more argument, which is not quoted yet; none where the server does not have the
     /// command, so that it is not a Gerrit.
     ///
     /// # Errors
-    /// Why there is no output, or more than `limit` bytes.
-    fn output(&self, command: &str, argument: &str, limit: usize) -> Result<Option<Vec<u8>>, String>;
+    /// There is no output, or one of more than `limit` bytes.
+    fn output(&self, command: &str, argument: &str, limit: usize) -> Result<Option<Vec<u8>>, NoOutput>;
 }
 
 /// A line of the output: a change, an error, or the counts at the end.
@@ -82,7 +90,10 @@ pub(super) fn over_ssh(
         detail,
     };
     let argument = format!("{query} limit:{MOST}");
-    let Some(output) = shell.output(command, &argument, ANSWER).map_err(failed)? else {
+    let Some(output) = shell
+        .output(command, &argument, ANSWER)
+        .map_err(|error| failed(error.why))?
+    else {
         return Ok(Vec::new());
     };
     let lines = output
@@ -138,14 +149,14 @@ fn revision_of(set: PatchSet) -> Revision {
 mod tests {
     use super::*;
 
-    /// Answers each command alike.
+    /// Gives each command the same answer.
     #[derive(Debug)]
     struct Answers(Result<Option<&'static str>, &'static str>);
 
     impl GerritShell for Answers {
-        fn output(&self, command: &str, argument: &str, limit: usize) -> Result<Option<Vec<u8>>, String> {
+        fn output(&self, command: &str, argument: &str, limit: usize) -> Result<Option<Vec<u8>>, NoOutput> {
             assert_eq!((command, argument, limit), (PATCH_SETS, "change:I01 limit:50", ANSWER));
-            let text = self.0.map_err(str::to_owned)?;
+            let text = self.0.map_err(|why| NoOutput { why: why.to_owned() })?;
             Ok(text.map(|text| text.as_bytes().to_vec()))
         }
     }
