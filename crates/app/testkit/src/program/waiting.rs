@@ -61,7 +61,8 @@ pub fn until_none_left(mut left: impl FnMut() -> usize, say: impl Fn() -> String
 }
 
 fn wait<F: Awaited>(timeout: Duration, mut look: impl FnMut() -> F, say: impl Fn() -> String) -> F::Thing {
-    let end = Instant::now() + timeout;
+    let began = Instant::now();
+    let end = began + timeout;
     loop {
         // Once more at the end: the last pause may have been long.
         let is_last = Instant::now() >= end;
@@ -69,6 +70,11 @@ fn wait<F: Awaited>(timeout: Duration, mut look: impl FnMut() -> F, say: impl Fn
             return thing;
         }
         assert!(!is_last, "waited in vain: {}", say());
-        std::thread::sleep(Duration::from_millis(30));
+        std::thread::sleep(pause(began.elapsed()));
     }
+}
+
+/// The time to the next look. It grows with what was waited for: most looks are at servers, which take their share of the processors.
+fn pause(waited: Duration) -> Duration {
+    (waited / 10).clamp(Duration::from_millis(30), Duration::from_millis(200))
 }

@@ -174,7 +174,9 @@ mod tests {
 
     impl GerritShell for Silent {
         fn output(&self, _: &str, argument: &str, _: usize) -> Result<Option<Vec<u8>>, NoOutput> {
-            Err(NoOutput { why: argument.to_owned() })
+            Err(NoOutput {
+                why: argument.to_owned(),
+            })
         }
     }
 
