@@ -16,7 +16,7 @@ pub(super) async fn before(cluster: &Cluster, namespace: &str, components: Compo
     for controller in components.controllers() {
         let lease = lease_name(controller, None);
         match holder(cluster, &ObjectName::new(namespace, lease.as_str())).await {
-            Ok(None | Some(Leadership::Free | Leadership::Expired { .. })) => {}
+            Ok(None | Some(Leadership::Free { .. } | Leadership::Expired { .. })) => {}
             Ok(Some(Leadership::Held(holder))) => {
                 findings.warn("leases", format!("the lease {lease} is held by {holder}"))
             }
@@ -36,7 +36,7 @@ pub(super) async fn after(
     for controller in components.controllers() {
         let lease = lease_name(controller, None);
         match holder(cluster, &ObjectName::new(namespace, lease.as_str())).await {
-            Ok(None | Some(Leadership::Free)) => findings.fail(
+            Ok(None | Some(Leadership::Free { .. })) => findings.fail(
                 "leases",
                 format!("the lease {lease} has no holder: the kinds of {controller} are not reconciled"),
             ),

@@ -43,7 +43,9 @@ pub(crate) async fn held_anywhere(cluster: &Cluster, name: &str) -> Result<Optio
 
 fn leadership(lease: &Value) -> Leadership {
     match (at(lease, "/spec/holderIdentity"), expired(lease)) {
-        ("", _) => Leadership::Free,
+        ("", _) => Leadership::Free {
+            renewed: renewed(lease).map(|renewed| renewed.unix_seconds()),
+        },
         (holder, Some(renewed)) => Leadership::Expired {
             holder: holder.to_owned(),
             renewed,
@@ -54,11 +56,15 @@ fn leadership(lease: &Value) -> Leadership {
 
 /// When a lease was renewed that has expired since, by the clocks of the holder and of this machine, which may differ.
 fn expired(lease: &Value) -> Option<i64> {
-    let renewed = Time::parse(RFC_3339, at(lease, "/spec/renewTime").as_bytes()).ok()?;
+    let renewed = renewed(lease)?;
     // Without a duration it never expires, as far as anyone can tell.
     let duration = lease.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64)?;
     let end = renewed.system()?.checked_add(Duration::from_secs(duration))?;
     (SystemTime::now() > end).then(|| renewed.unix_seconds())
+}
+
+fn renewed(lease: &Value) -> Option<Time> {
+    Time::parse(RFC_3339, at(lease, "/spec/renewTime").as_bytes()).ok()
 }
 
 #[cfg(test)]

@@ -295,11 +295,24 @@ impl World {
         for (name, one) in &self.automations {
             let id = Rc::new(Id::new(AUTOMATION, name.clone()));
             add(self.source_of(one).0, &id);
-            for (policy, _) in one.observed() {
-                add(Id::new(POLICY, policy), &id);
+            // It goes on with its other policies.
+            let policies: Vec<ObjectName> = one.observed().map(|(policy, _)| policy).collect();
+            if !policies.iter().any(|policy| self.is_chosen_from(policy)) {
+                let policies = policies.into_iter().map(|policy| Id::new(POLICY, policy));
+                policies.for_each(|policy| add(policy, &id));
             }
         }
         waiting
+    }
+
+    /// Whether a policy and its repository work.
+    fn is_chosen_from(&self, policy: &ObjectName) -> bool {
+        let is_broken = |readiness: Option<Readiness>| readiness.is_none_or(|one| one.state.is_broken());
+        self.policies.get(policy).is_some_and(|one| {
+            let repository = one.spec.image_repository_ref.from(&one.metadata.namespace);
+            let ids = [Id::new(POLICY, policy.clone()), Id::new(REPOSITORY, repository)];
+            !ids.iter().any(|id| is_broken(self.readiness(id)))
+        })
     }
 }
 

@@ -37,7 +37,10 @@ pub enum Leadership {
         renewed: i64,
     },
     /// Its last holder released it.
-    Free,
+    Free {
+        /// When it was renewed last, in seconds since 1970-01-01 UTC; none where the lease does not say.
+        renewed: Option<i64>,
+    },
 }
 
 /// An object of one of the kinds of the model. Written as `Kind/namespace/name`, as in Flux's messages.

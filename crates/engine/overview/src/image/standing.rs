@@ -227,13 +227,21 @@ impl<'a> Standings<'a> {
     }
 
     /// Whether a Kustomization that waits holds back the image of a policy. One that has never applied anything does
-    /// where no other shows the image.
+    /// where no other shows the image; one that is suspended does unless its own objects have the choice.
     fn holds_back(&self, kustomization: &ObjectName, policy: &ObjectName, evidence: &Evidence<'_>) -> bool {
         let uses = self.world.uses.get(kustomization);
         if uses.is_some_and(|uses| uses.are_without(policy)) {
             return false;
         }
         let facts = self.world.kustomizations.get(kustomization);
+        let is_suspended_alone = facts.is_some_and(|facts| {
+            let readiness = facts.readiness();
+            readiness.suspended && !readiness.state.is_broken()
+        });
+        let has_own = uses.is_some_and(|uses| uses.images.get(policy).is_some_and(|runs| !runs.is_empty()));
+        if is_suspended_alone && has_own && evidence.is_of_choice_alone() {
+            return false;
+        }
         let is_empty = facts.is_some_and(|facts| facts.status.inventory.entries.count() == 0);
         !(is_empty && evidence.is_of_choice_alone())
     }

@@ -90,3 +90,58 @@ fn an_image_waits_for_those_alone_that_have_it() {
     infra.spec.kube_config = Some(read(json!({})));
     assert!(!world.doubts().contains_key(&name("fs/infra")));
 }
+
+/// A process without leader election renews no lease.
+#[test]
+fn a_controller_without_a_lease_is_seen_by_what_changes() {
+    let mut world = world();
+    world.controllers = vec![Controller {
+        name: "kustomize-controller".to_owned(),
+        lease: Id::new("Lease", name("fs/kustomize-controller-leader-election")),
+        kinds: vec!["Kustomization".to_owned()],
+        leadership: Leadership::Expired {
+            holder: "pod-1".to_owned(),
+            renewed: 1_767_261_570, // 30 s before they were ready
+        },
+    }];
+    let found = |world: &World| {
+        let one = world
+            .attention()
+            .into_iter()
+            .find(|one| one.id.kind == "Lease")
+            .unwrap();
+        (one.reason, one.severity, one.blocks.len(), one.message)
+    };
+    let (reason, severity, blocks, _) = found(&world);
+    assert_eq!(
+        (reason.as_str(), severity, blocks),
+        ("NoController", Severity::Broken, 2)
+    );
+    world.controllers[0].leadership = Leadership::Free {
+        renewed: Some(1_767_258_000),
+    };
+    let (reason, severity, blocks, message) = found(&world);
+    assert_eq!((reason.as_str(), severity, blocks), ("NoLease", Severity::Notice, 0));
+    let expected = "nobody holds its lease, but Kustomization/fs/infra has changed since then";
+    assert!(message.starts_with(expected), "{message}");
+}
+
+#[test]
+fn an_automation_goes_on_with_its_other_policies() {
+    let mut world = world();
+    let mut failed = policy("1.0.0");
+    failed["metadata"] = meta("fs/db");
+    failed["status"]["conditions"] = ready("False", "Failure", "version list argument cannot be empty");
+    world.policies.insert(name("fs/db"), read(failed));
+    let automation = world.automations.get_mut(&name("fs/auto")).unwrap();
+    let observed = read(json!({"name": "ghcr.io/acme/db", "tag": "1.0.0"}));
+    automation.status.observed_policies.insert("db".to_owned(), observed);
+    let blocked = |world: &World| {
+        let all = world.attention();
+        let of_policy = all.iter().find(|one| one.id.name.name == "db").unwrap();
+        of_policy.blocks.clone()
+    };
+    assert_eq!(blocked(&world), []);
+    world.policies.remove(&name("fs/web"));
+    assert_eq!(blocked(&world), [Id::new("ImageUpdateAutomation", name("fs/auto"))]);
+}

@@ -67,6 +67,22 @@ fn an_image_is_behind_where_an_object_has_another_version() {
     assert_eq!(stage(&world), (Stage::OnTheWay, why.to_owned()));
 }
 
+/// A suspended Kustomization holds back what its objects do not have yet, and nothing else.
+#[test]
+fn a_suspended_kustomization_may_have_the_choice_already() {
+    let mut world = world();
+    answer(&mut world, "fs/apps", "ghcr.io/acme/web:1.1.0");
+    let apps = world.kustomizations.get_mut(&name("fs/apps")).unwrap();
+    apps.spec.suspend = true;
+    apps.status.last_applied_revision = format!("main@sha1:{OLDER}");
+    assert_eq!(stage(&world), (Stage::Current, String::new()));
+    answer(&mut world, "fs/apps", "ghcr.io/acme/web:1.0.0");
+    let why = "Kustomization fs/apps is suspended";
+    assert_eq!(stage(&world), (Stage::OnTheWay, why.to_owned()));
+    world.uses.clear();
+    assert_eq!(stage(&world), (Stage::OnTheWay, why.to_owned()), "nothing was read");
+}
+
 /// Where the automation has run with all there is, an object with another version has no marker.
 #[test]
 fn of_two_versions_the_other_counts_until_the_automation_has_run() {
