@@ -12,6 +12,7 @@ use crate::cli::view::document;
 use crate::cli::view::read::Seen;
 use crate::cli::view::table::{Cell, Table};
 use crate::cli::view::{no_kinds, not_found};
+use bumpwright_nearest::nearest_name;
 use bumpwright_overview::Id;
 
 /// The objects of one sort.
@@ -78,11 +79,19 @@ pub(super) fn listings(args: &Get, seen: &Seen, chosen: Option<&BTreeSet<Id>>) -
         .map(|id| id.name.name.as_str())
         .collect();
     match names.iter().find(|name| !ids.contains(name.as_str())) {
-        Some(name) => Err(not_found(
-            &kinds(asked).join(" or "),
-            name,
-            args.places.namespace().unwrap_or(""),
-        )),
+        Some(name) => {
+            let namespace = args.places.namespace().unwrap_or("");
+            let all = all(args, seen, manner, &|id: &Id| {
+                asked.kind.is_none_or(|kind| id.kind == kind)
+            })?;
+            let names: Vec<String> = all
+                .iter()
+                .flat_map(|one| &one.ids)
+                .map(|id| id.name.name.clone())
+                .collect();
+            let missing = not_found(&kinds(asked).join(" or "), name, namespace);
+            Err(missing.meant(nearest_name(name, &names)))
+        }
         None => Ok(found),
     }
 }

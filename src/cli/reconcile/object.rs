@@ -1,12 +1,13 @@
 //! An object of a cluster, at the version that the server has.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::Value;
 
 use crate::cli::error::CliError;
 use crate::cli::installed::at;
-use crate::cli::view::{kinds, no_kinds, not_found};
+use crate::cli::view::{kinds, meant, no_kinds, not_found};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{
     Cluster, ClusterError, GIT_REPOSITORY, HELM_CHART, HELM_REPOSITORY, IMAGE_REPOSITORY, Kind, Resource,
@@ -35,8 +36,14 @@ impl Target {
     /// It is not there, or its kind is not; or another error of the server.
     pub(in crate::cli) async fn find(cluster: &Cluster, kind: &Kind, name: ObjectName) -> Result<Self, CliError> {
         let resource = served(cluster, kind).await?;
-        let object = cluster.fetch(&resource, &name).await;
-        let mut object = object.map_err(|error| found(&resource, &name, error))?;
+        let mut object = match cluster.fetch(&resource, &name).await {
+            Ok(object) => object,
+            Err(error) if error.is_not_found() => {
+                let missing = found(&resource, &name, error);
+                return Err(meant::hinted(missing, cluster, (Some(&resource.gvk), &name), BTreeSet::new()).await);
+            }
+            Err(error) => return Err(error.into()),
+        };
         Ok(Self {
             object: std::mem::take(&mut *object),
             resource,

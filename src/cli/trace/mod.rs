@@ -2,7 +2,6 @@
 //! that it comes from.
 
 pub mod args;
-mod elsewhere;
 mod kind;
 mod subject;
 mod text;

@@ -1,12 +1,13 @@
 //! The object that is traced: itself if a Kustomization applied it or Helm installed it, or else what owns it.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
-use super::elsewhere;
 use super::kind::Spelled;
 use crate::cli::error::CliError;
 use crate::cli::installed::{at, items};
-use crate::cli::view::not_found;
+use crate::cli::view::{meant, not_found};
 use bumpwright_api::ObjectName;
 use bumpwright_json::Texts as _;
 use bumpwright_kube::{Cluster, ClusterError, GroupVersionKind, HELM_RELEASE};
@@ -52,12 +53,14 @@ impl Subject {
             return Ok(subject);
         }
         let missing = not_found(kind.word(), name, namespace);
+        let wanted = ObjectName::new(namespace, name);
         let Some(known) = &kind.known else {
             let missing = CliError::new(format!("{missing} that a Kustomization has applied"));
-            return Err(elsewhere::hinted(missing, cluster, world, (kind, name)).await);
+            return Err(meant::hinted(missing, cluster, (None, &wanted), applied_as(world, kind, name)).await);
         };
-        let Some(object) = fetch(cluster, known, &ObjectName::new(namespace, name)).await? else {
-            return Err(elsewhere::hinted(missing, cluster, world, (kind, name)).await);
+        let Some(object) = fetch(cluster, known, &wanted).await? else {
+            let elsewhere = applied_as(world, kind, name);
+            return Err(meant::hinted(missing, cluster, (Some(known), &wanted), elsewhere).await);
         };
         subject.follow(cluster, world, object, namespace).await?;
         Ok(subject)
@@ -126,6 +129,13 @@ impl Subject {
             )),
         }
     }
+}
+
+/// The namespaces in which a Kustomization has applied an object of this kind and name.
+fn applied_as(world: &World, kind: &Spelled, name: &str) -> BTreeSet<String> {
+    let applied = world.inventories().map(|(.., entry)| entry);
+    let applied = applied.filter(|entry| entry.name == name && kind.is_of(entry));
+    applied.map(|entry| entry.namespace).collect()
 }
 
 /// Reads an object; none when it, or its kind, is not there.

@@ -4,6 +4,7 @@
 pub mod args;
 mod health;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
@@ -16,11 +17,11 @@ use crate::cli::view::args::Shape;
 use crate::cli::view::read::objects;
 use crate::cli::view::table::cut;
 use crate::cli::view::text::{BAD, BOLD, DIM, GOOD, WARN, columns, first_line};
-use crate::cli::view::{at, document, kinds, not_found};
+use crate::cli::view::{at, document, kinds, meant, not_found};
 use crate::cli::words;
 use args::Tree;
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{Cluster, HELM_RELEASE, KUSTOMIZATION};
+use bumpwright_kube::{Cluster, HELM_RELEASE, KUSTOMIZATION, Resource};
 use bumpwright_overview::{Branch, Health, Id, Readiness, Release, State};
 use bumpwright_text::between;
 
@@ -40,10 +41,11 @@ async fn show(args: &Tree, cluster: &Cluster) -> Result<u8, CliError> {
     let id = id(args)?;
     let state = objects(cluster, Some(&id.name.namespace)).await?;
     state.notes.iter().for_each(|note| say("note", note));
-    let mut tree = state
-        .world
-        .tree(&id)
-        .ok_or_else(|| not_found(&id.kind, &id.name.name, &id.name.namespace))?;
+    let Some(mut tree) = state.world.tree(&id) else {
+        let missing = not_found(&id.kind, &id.name.name, &id.name.namespace);
+        let kind = kinds::named(&id.kind).map(|kind| Resource::of(kind, true).gvk);
+        return Err(meant::hinted(missing, cluster, (kind.as_ref(), &id.name), BTreeSet::new()).await);
+    };
     if args.health {
         if state.world.is_elsewhere(&id) {
             say("note", "its objects are in another cluster, which is not asked");

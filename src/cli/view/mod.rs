@@ -11,6 +11,7 @@ pub(super) mod document;
 mod error;
 pub(super) mod events;
 pub(super) mod kinds;
+pub(super) mod meant;
 pub(super) mod read;
 pub(super) mod table;
 pub(super) mod text;

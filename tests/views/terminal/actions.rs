@@ -121,6 +121,31 @@ fn what_cannot_be_reconciled_is_told() {
 }
 
 #[test]
+fn a_name_that_is_not_there_has_one_that_is_near() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = seeded(cluster, "near-a");
+    let meant = "error: there is no Kustomization rot in the namespace near-a; did you mean root?\n";
+    for arguments in [
+        ["reconcile", "ks", "rot"].as_slice(),
+        &["suspend", "ks", "rot"],
+        &["resume", "ks", "apps", "rot"],
+        &["get", "ks", "rot"],
+        &["tree", "ks", "rot"],
+    ] {
+        let ran = at(&world, arguments);
+        assert_eq!((ran.code, ran.err.as_str()), (2, meant), "{arguments:?}");
+    }
+    let ran = at(&world, &["trace", "ks/rot"]);
+    assert!(ran.err.ends_with("; did you mean root?\n"), "{}", ran.err);
+    let ran = at(&world, &["get", "images", "wep"]);
+    assert!(
+        ran.err.ends_with("in the namespace near-a; did you mean web?\n"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
 fn objects_are_suspended_and_resumed() {
     let Some(cluster) = Cluster::shared() else { return };
     let world = seeded(cluster, "suspend-a");
