@@ -10,6 +10,7 @@ use super::object::{Target, found};
 use crate::cli::error::CliError;
 use crate::cli::images::now;
 use crate::cli::installed::{at, items};
+use crate::cli::view::text::once;
 use crate::cli::words;
 use bumpwright_gostd::RFC_3339_NANO;
 use bumpwright_kube::Cluster;
@@ -112,7 +113,7 @@ fn is_handled(object: &Value, request: &str) -> bool {
 
 fn outcome(object: &Value, request: Option<&str>) -> Outcome {
     let condition = |kind: &str| items(object, "/status/conditions").find(|one| at(one, "/type") == kind);
-    let told = |one: &Value| format!("{}: {}", at(one, "/reason"), at(one, "/message"));
+    let told = |one: &Value| format!("{}: {}", at(one, "/reason"), once(at(one, "/message")));
     let ready = condition("Ready");
     if request.is_some_and(|request| !is_handled(object, request)) {
         let why = "no controller has handled the request";
@@ -162,6 +163,16 @@ mod tests {
             assert_eq!(outcome(&object, Some("now")), expected);
         }
         assert_eq!(outcome(&object("True", "", 2), None), Outcome::Ready("m".to_owned()));
+    }
+
+    #[test]
+    fn the_words_of_a_missing_secret_are_said_once() {
+        let mut failed = object("False", "now", 2);
+        let missing = "failed to get secret 'a/b': secrets \"b\" not found";
+        if let Some(message) = failed.pointer_mut("/status/conditions/0/message") {
+            *message = json!(format!("failed to get secret 'a/b': {missing}"));
+        }
+        assert_eq!(outcome(&failed, Some("now")), Outcome::Failed(format!("R: {missing}")));
     }
 
     #[test]

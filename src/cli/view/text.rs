@@ -49,7 +49,7 @@ fn duration(seconds: i64) -> String {
 }
 
 /// The message without its first words where it has them twice, as Flux writes them of a Secret that is missing.
-fn once(message: &str) -> &str {
+pub(in crate::cli) fn once(message: &str) -> &str {
     match message.split_once(": ") {
         Some((first, rest)) if rest.strip_prefix(first).is_some_and(|rest| rest.starts_with(": ")) => rest,
         _ => message,
