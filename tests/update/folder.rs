@@ -53,6 +53,11 @@ fn a_dry_run_writes_nothing_and_its_diff_applies() {
     bench.ok(&["update"]);
     assert_eq!(files(&bench.dir), by_diff);
     assert_eq!(bench.read("a.yaml"), BUMPED);
+    let again = bench.ok(&["update", "--dry-run", "--output", "diff"]);
+    assert_eq!(
+        (again.out.as_str(), again.err.as_str()),
+        ("", "note: nothing to change\n")
+    );
 }
 
 #[test]

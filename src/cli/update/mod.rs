@@ -349,6 +349,9 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), CliError> {
             }
             print(&diff).map_err(cannot_print)?;
             say_notes(runs);
+            if diff.is_empty() && runs.iter().all(output::text::is_in_place) {
+                say("note", "nothing to change");
+            }
             let skips = runs
                 .iter()
                 .flat_map(|run| run.skips.iter().map(move |skip| (run, skip)));

@@ -59,7 +59,7 @@ pub fn render(runs: &[Run]) -> String {
 }
 
 /// Whether all fields were read, and none is to change.
-fn is_in_place(run: &Run) -> bool {
+pub(in crate::cli::update) fn is_in_place(run: &Run) -> bool {
     let has_looked = !run.suspended && (run.outside.is_none() || run.dry_run);
     run.changes.is_empty() && run.error.is_none() && has_looked
 }
