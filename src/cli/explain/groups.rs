@@ -8,8 +8,8 @@ use bumpwright_text::Cuts;
 const TEXTS: [&str; 10] = [
     include_str!("texts/skips.md"),
     include_str!("texts/every_kind.md"),
-    include_str!("texts/image_repository.md"),
     include_str!("texts/image_policy.md"),
+    include_str!("texts/image_repository.md"),
     include_str!("texts/image_update_automation.md"),
     include_str!("texts/sources.md"),
     include_str!("texts/kustomization.md"),
