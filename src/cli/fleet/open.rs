@@ -69,7 +69,9 @@ impl Opened {
         let folders = fleet::kustomization_folders(&*self.repository.tree());
         let folders: Vec<String> = folders.iter().map(|folder| self.place.typed(folder)).collect();
         let which = match folders.len() {
-            0 => String::new(),
+            0 => ", if Flux's Kustomizations apply these files; markers in other files are for `bumpwright markers list` and \
+                  `bumpwright update --dry-run`"
+                .to_owned(),
             1 => format!(": {} has Kustomizations", words::some(&folders)),
             _ => format!(": {} have Kustomizations", words::some(&folders)),
         };

@@ -70,18 +70,25 @@ impl Known {
         Some((labels.collect(), image.map(str::to_owned)))
     }
 
+    /// The policies of the files.
+    pub(crate) fn policies(&self) -> impl Iterator<Item = &PolicyName> {
+        let policies = self.objects.iter().filter(|(kind, ..)| kind == "ImagePolicy");
+        policies.map(|(_, name, _)| name)
+    }
+
     fn object(&self, kind: &str, name: &PolicyName) -> Option<&Said> {
         let mut objects = self.objects.iter();
         let found = objects.find(|(own, other, _)| own == kind && other == name);
         found.map(|(.., said)| said)
     }
 
-    /// The repository that says this; it may say more, as how it logs in.
-    pub(crate) fn repository(&self, namespace: &str, written: &str) -> Option<String> {
-        let wanted = Said::read(written)?;
-        self.find("ImageRepository", namespace, |known| {
-            known.says_spec(&wanted) && known.meta_says(&wanted)
-        })
+    /// The repositories that say this; they may say more, as how they log in.
+    pub(crate) fn repositories(&self, namespace: &str, written: &str) -> Vec<String> {
+        let Some(wanted) = Said::read(written) else {
+            return Vec::new();
+        };
+        let says_it = |known: &Said| known.says_spec(&wanted) && known.meta_says(&wanted);
+        self.all("ImageRepository", namespace, says_it).collect()
     }
 
     /// The GitRepositories of this address and branch, in the order of the files; they may say more, as how they log in.

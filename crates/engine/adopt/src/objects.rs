@@ -99,8 +99,8 @@ impl Objects {
                 ..Access::default()
             },
         };
-        let policy = Policy {
-            repository: self.repository(namespace, &names, repository),
+        let mut policy = Policy {
+            repository: String::new(),
             filter: wanted.filter,
             extract: None,
             rule: wanted.rule,
@@ -108,20 +108,26 @@ impl Objects {
             annotations: wanted.annotations,
             labels: wanted.labels,
         };
-        let written = |name: &str| render_policy(&PolicyName::new(namespace, name), &policy, "1m");
-        match self.known.policy(namespace, &written("known")) {
-            Some(name) => PolicyName::new(namespace, name),
-            None => self.policies.put(namespace, &names, policy),
+        // Several repositories may be of the image: a policy of any of them that says the same is the one.
+        let written = render_repository(&PolicyName::new(namespace, "known"), &repository, "1m");
+        let repositories = self.known.repositories(namespace, &written);
+        for name in &repositories {
+            policy.repository.clone_from(name);
+            let written = render_policy(&PolicyName::new(namespace, "known"), &policy, "1m");
+            if let Some(name) = self.known.policy(namespace, &written) {
+                return PolicyName::new(namespace, name);
+            }
         }
+        let first = repositories.into_iter().next();
+        policy.repository = first.unwrap_or_else(|| self.new_repository(namespace, &names, repository));
+        self.policies.put(namespace, &names, policy)
     }
 
-    /// The name of the repository of an image.
-    fn repository(&mut self, namespace: &str, names: &[String], repository: Repository) -> String {
+    /// The name of a repository that is made for an image.
+    fn new_repository(&mut self, namespace: &str, names: &[String], repository: Repository) -> String {
         let short = object_name(Named::split(&repository.image).short());
         let of_image: Vec<String> = [short].into_iter().chain(names.iter().cloned()).collect();
-        let written = render_repository(&PolicyName::new(namespace, "known"), &repository, "1m");
-        let existing = self.known.repository(namespace, &written);
-        existing.unwrap_or_else(|| self.repositories.put(namespace, &of_image, repository).name)
+        self.repositories.put(namespace, &of_image, repository).name
     }
 
     /// The name of the GitRepository, an equal one of the files or a new one; and names for its automation.

@@ -4,7 +4,7 @@ use bumpwright_api::Place;
 
 /// Of what moves as a whole or stays, where a part could not be adopted.
 pub(crate) const STAYS: &str = "its annotations stay and none of its fields was marked, since not all of its annotations could \
-    be adopted. The objects made for it have no effect so far: correct what was skipped, then run it again";
+    be adopted: correct what was skipped, then run it again. Objects that were made for it have no effect until then";
 
 /// How much a remark weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -54,6 +54,22 @@ pub(super) fn of_template(draft: &Draft<'_>, template: &str, image: &str) -> Opt
     of_one_policy(draft, found, image)
 }
 
+/// That the marker of a field names a policy that is not among the files; none without such a marker.
+pub(super) fn unknown_policy(draft: &Draft<'_>, field: &Field) -> Option<String> {
+    let sites = sites(draft, field.file);
+    let site = sites.iter().find(|site| site.span.contains(&field.start))?;
+    let (policy, known) = (&site.setter.policy, &draft.objects.known);
+    if known.chooser(policy).is_some() {
+        return None;
+    }
+    let named: Vec<String> = known.policies().map(PolicyName::marker).collect();
+    let meant = bumpwright_nearest::meant(&policy.marker(), named.iter().map(String::as_str));
+    Some(format!(
+        "the marker at {} names ImagePolicy {policy}, which is not among the files{meant}",
+        field.place
+    ))
+}
+
 fn of_one_policy(draft: &Draft<'_>, found: Vec<(PolicyName, Field)>, image: &str) -> Option<Marked> {
     let (policy, _) = found.first()?;
     let policy = policy.clone();

@@ -69,7 +69,7 @@ impl<'n> Adopter<'_, 'n> {
             };
             stays |= !is_whole;
             if let Some(refusal) = refusal.filter(|_| wish.policy.is_none()) {
-                let text = format!("{}{}", refusal.why, own_policy(&wish));
+                let text = format!("{}{}", refusal.why, own_policy(draft, &wish));
                 draft.tell(Weight::Left, refusal.at, &job.subject, text);
             }
             if let Some(unit) = self.units.get_mut(job.unit) {
@@ -359,15 +359,19 @@ fn wanted(draft: &mut Draft<'_>, image: &Image, job: &Job<'_>) -> Result<Wanted,
     })
 }
 
-/// The way out of an image without a policy: the field that counts, which may have the marker of another one.
-fn own_policy(wish: &Wish<'_>) -> String {
-    let tag = wish.fields.iter().find(|field| field.part != Part::Name);
-    tag.map_or_else(String::new, |field| {
-        format!(
+/// The way out of an image without a policy: the field that counts, which may have the marker of another one; or why the
+/// marker that it has does not count.
+fn own_policy(draft: &Draft<'_>, wish: &Wish<'_>) -> String {
+    let Some(field) = wish.fields.iter().find(|field| field.part != Part::Name) else {
+        return String::new();
+    };
+    match by_hand::unknown_policy(draft, field) {
+        Some(unknown) => format!("; {unknown}"),
+        None => format!(
             "; or write a policy by hand, put its marker at {}, and run again",
             field.place
-        )
-    })
+        ),
+    }
 }
 
 /// The policy of an image.

@@ -244,9 +244,22 @@ impl<'n> Annotations<'n> {
 
     /// The annotation that was probably meant by one that is not read.
     pub(super) fn meant(key: &str) -> Option<String> {
-        let (alias, setting) = match key.rsplit_once('.') {
-            Some((alias, setting)) if !matches!(alias, "helm" | "kustomize") => (format!("{alias}."), setting),
-            _ => (String::new(), key),
+        // Some settings have a dot of their own: `web.helm.image-tag`.
+        let (before, _) = key.rsplit_once('.').unwrap_or(("", key));
+        let alias = ["helm", "kustomize"]
+            .iter()
+            .find_map(|own| {
+                before
+                    .strip_suffix(own)?
+                    .strip_suffix('.')
+                    .or_else(|| (before == *own).then_some(""))
+            })
+            .unwrap_or(before);
+        let setting = key.strip_prefix(alias).map_or(key, |rest| rest.trim_start_matches('.'));
+        let alias = if alias.is_empty() {
+            String::new()
+        } else {
+            format!("{alias}.")
         };
         let of_all = OF_ALL.iter().filter(|_| alias.is_empty());
         let near = nearest(setting, of_all.chain(&OF_IMAGES).copied())?;
@@ -281,5 +294,25 @@ impl<'n> Annotations<'n> {
             (!is_read(key)).then_some(Told { value: (), at, name })
         });
         idle.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_in_an_annotation_has_the_one_that_is_meant() {
+        for (key, expected) in [
+            ("web.update-stratgy", Some("web.update-strategy")),
+            ("web.helm.image-tga", Some("web.helm.image-tag")),
+            ("helm.image-tga", Some("helm.image-tag")),
+            ("a/b.kustomize.image-nam", Some("a/b.kustomize.image-name")),
+            ("image-lst", Some("image-list")),
+            ("web.image-lst", None),
+            ("web.helm.image-tag", None),
+        ] {
+            assert_eq!(Annotations::meant(key).as_deref(), expected, "{key}");
+        }
     }
 }

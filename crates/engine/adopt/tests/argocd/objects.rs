@@ -207,6 +207,50 @@ fn equal_images_of_applications_share_a_policy_and_an_automation() {
     assert!(new(&adoption, &files, "apps/c/values.yaml").contains("argocd:c-web:tag"));
 }
 
+/// Such as one with another login: a policy of any of them that says the same is used.
+#[test]
+fn of_several_repositories_of_an_image_the_one_with_the_policy_counts() {
+    let object = |kind: &str, name: &str, spec: &str| {
+        let (version, labels) = ("image.toolkit.fluxcd.io/v1", "labels: {automation: fleet}");
+        format!(
+            "---\napiVersion: {version}\nkind: {kind}\nmetadata: {{name: {name}, namespace: argocd, {labels}}}\nspec: {spec}\n"
+        )
+    };
+    let repository = |name: &str, more: &str| {
+        let spec =
+            format!("{{image: registry.example.com/acme/web, interval: 5m{more}}}");
+        object("ImageRepository", name, &spec)
+    };
+    let policy = object(
+        "ImagePolicy",
+        "web",
+        "{imageRepositoryRef: {name: web-own}, policy: {semver: {range: 1.x}}}",
+    );
+    let objects = [
+        repository("a-web", ""),
+        repository("web-own", ", secretRef: {name: own}"),
+        policy,
+    ]
+    .concat();
+    let files = [
+        file(
+            "a.yaml",
+            &application("a", &["image-list: web=registry.example.com/acme/web:1.x"], SOURCE),
+        ),
+        file("apps/web/Chart.yaml", "name: a\n"),
+        file("apps/web/values.yaml", VALUES),
+        file("objects.yaml", &objects),
+    ];
+    let adoption = adopted(&files);
+    assert_eq!(remarks(&adoption, Weight::Left), [""; 0]);
+    assert!(
+        !adoption.manifests.contains("kind: ImagePolicy"),
+        "{}",
+        adoption.manifests
+    );
+    assert!(new(&adoption, &files, "apps/web/values.yaml").contains("argocd:web:tag"));
+}
+
 /// What an Application says of Git, and what has to be done besides.
 #[test]
 fn the_write_back_becomes_a_source_and_a_push() {

@@ -79,6 +79,14 @@ fn a_field_that_was_marked_by_hand_lets_its_application_move() {
             "team: x",
             Some("no automation takes ImagePolicy argocd/worker, whose marker is there"),
         ),
+        (
+            " # {\"$imagepolicy\": \"argocd:wrker:tag\"}",
+            "automation: fleet",
+            Some(
+                "the marker at apps/web/.argocd-source-worker.yaml:4:12 names ImagePolicy argocd/wrker, which is not among the files; did \
+                 you mean argocd:worker?",
+            ),
+        ),
         (marker, "automation: fleet", None),
     ] {
         let files = files(marker, label);
