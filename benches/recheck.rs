@@ -50,6 +50,7 @@ fn main() {
         schemas: Schemas::bundled(None).unwrap(),
         identity: settings.identity.clone(),
         threads: settings.threads,
+        deadline: None,
         registries: None,
     };
     let seen = |repository: &dyn Repository, memo: &Memo| {

@@ -165,6 +165,7 @@ impl Opened {
             schemas: reading.schemas()?,
             identity: self.settings.identity.clone(),
             threads: self.settings.threads,
+            deadline: None,
             strict_substitute: std::mem::take(&mut self.settings.strict_substitute),
         })
     }

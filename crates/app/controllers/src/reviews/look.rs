@@ -28,7 +28,7 @@ use bumpwright_text::Excerpt;
 /// The longest title of a push, in characters.
 const TITLE: usize = 200;
 
-/// The time for the builds of a review.
+/// The time for the builds and the rules of a review.
 pub(super) const LIMIT: Duration = Duration::from_secs(120);
 
 /// Why a change is not reviewed.
@@ -82,7 +82,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Reviews. Blocks. None when the time was over before everything was built.
+    /// Reviews. Blocks. None when the time was over before everything was built and checked.
     pub(super) fn review(self) -> Result<Option<Review>, LookError> {
         let (before, after) = self.files()?;
         let mut settings = Settings::new(self.memory.clone());
@@ -103,6 +103,7 @@ impl Look {
             schemas: self.schemas,
             identity: settings.identity.clone(),
             threads: 1,
+            deadline: settings.deadline,
             strict_substitute: self.strict,
         };
         let change = ClusterChange {

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 
 use super::automations::Automation;
 use super::beside::{images_beside, is_other};
 use super::policies::repository_of;
+use crate::build::settings::is_over;
 use crate::check::accept::{AcceptingComment, comments};
 use crate::check::cluster::{Cluster, IMAGE_GROUP, meant, policies};
 use crate::source::each_file::each_file;
@@ -34,12 +36,13 @@ pub(crate) struct MarkedFile {
     pub(crate) acceptances: Vec<AcceptingComment>,
 }
 
-/// The marked files of the repository that the clusters are built from, or that their automations look at.
+/// The marked files of the repository that the clusters are built from, or that their automations look at: those that are
+/// read before the deadline.
 pub(crate) fn all(
     clusters: &[Cluster<'_>],
     automations: &[Automation<'_>],
     repository: &dyn Repository,
-    threads: usize,
+    (threads, deadline): (usize, Option<Instant>),
 ) -> Vec<MarkedFile> {
     let tree = repository.tree();
     let mut paths: BTreeSet<String> = BTreeSet::new();
@@ -64,7 +67,8 @@ pub(crate) fn all(
         let tree = repository.tree();
         loop {
             let start = next.fetch_add(HANDFUL, Ordering::Relaxed);
-            let Some(rest) = paths.get(start..).filter(|rest| !rest.is_empty()) else {
+            let rest = paths.get(start..).filter(|rest| !rest.is_empty());
+            let Some(rest) = rest.filter(|_| !is_over(deadline)) else {
                 return;
             };
             let some = rest.iter().take(HANDFUL).filter_map(|path| of_file(&*tree, path));

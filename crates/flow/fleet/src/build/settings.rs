@@ -114,8 +114,13 @@ impl Settings {
 
     /// Whether the time is over.
     pub(crate) fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        is_over(self.deadline)
     }
+}
+
+/// Whether a time has come; never without one.
+pub(crate) fn is_over(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
 /// Does not print keys.

@@ -68,6 +68,9 @@ pub(super) fn check(
     let owners = before.owners.as_slice();
     let kept = kept_charts(before.fleet, cluster.fleet);
     for owner in owners {
+        if cluster.is_late() {
+            return KeptDefinitions::new();
+        }
         let begin = found.len();
         for object in owner.objects.iter().map(|both| both.of(owner)) {
             immutable::check(&change, &object, found);

@@ -2,11 +2,13 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Instant;
 
 use serde_json::Value;
 
 use super::places::{Part, Places};
 use crate::build::one::is_sealed;
+use crate::build::settings::is_over;
 use crate::build::view::{Fleet, FleetObject, Node, Problem};
 use crate::source::each_file::each_file;
 use crate::source::files::shown_folder;
@@ -29,6 +31,8 @@ pub(crate) struct Cluster<'c> {
     pub(crate) fleet: &'c Fleet,
     pub(crate) places: &'c Places<'c>,
     identity: &'c Identity,
+    /// When no more objects are looked at.
+    deadline: Option<Instant>,
     objects: Objects<'c>,
     /// Sources that are the repository itself, by kind and name.
     own: BTreeSet<(&'c str, ObjectName)>,
@@ -85,7 +89,13 @@ pub(crate) fn policies(clusters: &[Cluster<'_>]) -> BTreeSet<ObjectName> {
 }
 
 impl<'c> Cluster<'c> {
-    pub(crate) fn new(fleet: &'c Fleet, places: &'c Places<'c>, identity: &'c Identity) -> Self {
+    /// A cluster of a repository with this identity, whose objects are looked at until the deadline.
+    pub(crate) fn new(
+        fleet: &'c Fleet,
+        places: &'c Places<'c>,
+        identity: &'c Identity,
+        deadline: Option<Instant>,
+    ) -> Self {
         let kustomizations = fleet
             .nodes
             .iter()
@@ -97,6 +107,7 @@ impl<'c> Cluster<'c> {
             fleet,
             places,
             identity,
+            deadline,
             objects: Objects::of(fleet),
             own: own.collect(),
             unbuilt: unbuilt(fleet).map(Node::shown).collect(),
@@ -318,9 +329,15 @@ impl<'c> Cluster<'c> {
     }
 
     /// All objects with their nodes, but for those that are encrypted as a whole. Objects for other
-    /// clusters are among them.
+    /// clusters are among them. They end early when the time of the check is over, whose findings are then dropped.
     pub(crate) fn objects(&self) -> impl Iterator<Item = Object<'c>> {
-        self.objects.readable.iter().copied()
+        let objects = self.objects.readable.iter().copied();
+        objects.take_while(move |_| !self.is_late())
+    }
+
+    /// Whether the time of the check is over.
+    pub(crate) fn is_late(&self) -> bool {
+        is_over(self.deadline)
     }
 
     /// The objects that are encrypted as a whole.

@@ -21,7 +21,7 @@ pub struct ClusterChange<'r> {
 }
 
 /// Reviews a change by the Kustomizations of a cluster. None when the time of the settings was over before everything
-/// was built.
+/// was built, or that of the check before all rules were.
 #[must_use]
 pub fn review_cluster(
     change: ClusterChange<'_>,
@@ -67,6 +67,9 @@ pub fn review_cluster(
         repository: after,
     };
     let mut review = review(before, after, check, version);
+    if check.is_late() {
+        return None;
+    }
     review
         .clusters
         .iter_mut()

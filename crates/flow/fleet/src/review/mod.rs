@@ -21,7 +21,7 @@ use super::beside::two;
 use super::build::view::Fleet;
 use super::changes::Before;
 use super::changes::uncompared::Trees;
-use super::check::{CheckSettings, SchemaMemo, check_since, checked};
+use super::check::{CheckSettings, SchemaMemo, check_since, checked, late};
 use super::diff::{Counts, FleetDiff, differences};
 use super::source::repository::Repository;
 use super::verify::impact::{impact_and_kept, pairs};
@@ -62,7 +62,7 @@ pub struct Review {
 
 /// Compares two states of the same clusters, which are in the same order, by this version of bumpwright. They are
 /// checked at the same time if the settings have two threads; objects of a build that both share, against their schemas
-/// once.
+/// once. If their deadline passes before that, it is the only finding.
 #[must_use]
 pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, version: &str) -> Review {
     let states = compared(before, after);
@@ -75,14 +75,18 @@ pub fn review(before: State<'_>, after: State<'_>, settings: &CheckSettings, ver
             ..differences(new, &old.owners)
         });
         let clusters: Vec<FleetDiff> = clusters.collect();
-        (Report::new(found, checked(before.fleets), version), clusters)
+        let report = found.map(|found| Report::new(found, checked(before.fleets), version));
+        (report, clusters)
     };
     let newer = || {
         let found = check_since(&states, after.fleets, after.repository, settings, &memo);
-        Report::new(found, checked(after.fleets), version)
+        found.map(|found| Report::new(found, checked(after.fleets), version))
     };
     let ((old, clusters), new) = two(settings.threads, older, newer);
-    let (report, gone) = new.since(&old);
+    let (report, gone) = match (old, new) {
+        (Some(old), Some(new)) => new.since(&old),
+        _ => (Report::new(vec![late()], checked(after.fleets), version), 0),
+    };
     // What is said of definitions that are kept is a finding.
     let mut impact = impact_and_kept(&pairs(before.fleets, after.fleets), &mut Vec::new());
     // What changes in those that could not be built is not known.

@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::beside::beside;
 use crate::build::one::is_sealed;
+use crate::build::settings::is_over;
 use crate::build::view::{Fleet, FleetObject, Node, Product};
 use crate::changes::KeptDefinitions;
 use crate::check::cluster::text;
@@ -144,11 +146,12 @@ impl FleetSchemas {
         })
     }
 
-    /// The faults of all objects of a fleet with these schemas, in their order, by as many threads as there may be.
+    /// The faults of all objects of a fleet with these schemas, in their order, by as many threads as there may be. After
+    /// the deadline no further objects are checked.
     pub(super) fn faults<'f>(
         &self,
         fleet: &'f Fleet,
-        threads: usize,
+        (threads, deadline): (usize, Option<Instant>),
     ) -> impl Iterator<Item = (&'f Node, &'f [FleetObject], Arc<Faults>)> {
         let mut handfuls: Vec<(usize, Handful<'f>)> = Vec::new();
         for node in &fleet.nodes {
@@ -162,10 +165,13 @@ impl FleetSchemas {
             threads,
             &handfuls,
             || self.schemas(),
-            |schemas, (at, handful)| (*at, *handful, self.faults_of(*handful, schemas)),
+            |schemas, (at, handful)| {
+                let is_in_time = !is_over(deadline);
+                is_in_time.then(|| (*at, *handful, self.faults_of(*handful, schemas)))
+            },
         );
-        checked.sort_by_key(|(at, ..)| *at);
-        let checked = checked.into_iter();
+        checked.sort_by_key(|one| one.as_ref().map(|(at, ..)| *at));
+        let checked = checked.into_iter().flatten();
         checked.map(|(_, Handful { node, objects, .. }, faults)| (node, objects, faults))
     }
 
@@ -347,7 +353,7 @@ mod tests {
     /// What is found of all objects of a fleet, by the position of the object, and the faults of each handful.
     fn found(memo: &SchemaMemo, fleet: &Fleet) -> (Vec<String>, Vec<Arc<Faults>>) {
         let schemas = memo.schemas(fleet, &KeptDefinitions::new(), &Schemas::bundled(None).unwrap());
-        let handfuls: Vec<Arc<Faults>> = schemas.faults(fleet, 2).map(|(_, _, faults)| faults).collect();
+        let handfuls: Vec<Arc<Faults>> = schemas.faults(fleet, (2, None)).map(|(_, _, faults)| faults).collect();
         let faults = handfuls.iter().flat_map(|faults| faults.all());
         let texts = faults.map(|(at, fault)| match fault {
             Fault::Kind => format!("{at} kind"),
@@ -375,6 +381,16 @@ mod tests {
                 .zip(new.iter().skip(1))
                 .all(|(one, other)| Arc::ptr_eq(one, other))
         );
+    }
+
+    #[test]
+    fn nothing_is_checked_after_the_deadline() {
+        let fleet = fleet(&[&product([thing("good")])]);
+        let memo = SchemaMemo::default();
+        let schemas = memo.schemas(&fleet, &KeptDefinitions::new(), &Schemas::bundled(None).unwrap());
+        for (deadline, checked) in [(None, 1), (Some(Instant::now()), 0)] {
+            assert_eq!(schemas.faults(&fleet, (1, deadline)).count(), checked);
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) fn check(
     let schemas = memo.schemas(cluster.fleet, kept, &settings.schemas);
     let mut unknown: Unknown<'_> = BTreeMap::new();
     let mut faulty = BTreeSet::new();
-    for (node, objects, faults) in schemas.faults(cluster.fleet, settings.threads) {
+    for (node, objects, faults) in schemas.faults(cluster.fleet, (settings.threads, settings.deadline)) {
         for (at, fault) in faults.all() {
             let Some(object) = objects.get(*at) else { continue };
             faulty.insert(title(&object.value));

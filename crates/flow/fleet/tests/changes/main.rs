@@ -10,11 +10,12 @@ mod uncompared;
 mod versions;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bumpwright_budget::{BUILD_MEMORY, Memory, SINGLE};
 use bumpwright_fleet::{
     CheckSettings, Fleet, Identity, Memo, Outside, Repository, Review, Settings, SourceError, SourceObject, State,
-    review, view,
+    check, review, view,
 };
 use bumpwright_kustomize::tree::{MemoryTree, Sealed, Tree, World};
 use bumpwright_schemas::Schemas;
@@ -93,6 +94,7 @@ fn settings(threads: usize) -> CheckSettings {
         schemas: Schemas::bundled(None).unwrap(),
         identity: Identity { urls: Vec::new() },
         threads,
+        deadline: None,
         strict_substitute: true,
     }
 }
@@ -615,5 +617,34 @@ fn a_comment_about_many_clusters_has_few_lines() {
             .lines()
             .any(|line| line.contains(" more clusters: ") && line.contains("changed"));
         assert_eq!(is_shared, count == 60, "{text}");
+    }
+}
+
+#[test]
+fn a_time_limit_that_was_reached_is_the_only_finding() {
+    let faulty = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: n}\ndate: {}\n";
+    let (before, old) = fleet(PRUNE, &[]);
+    let (after, new) = fleet(PRUNE, &[("a/x.yaml", faulty)]);
+    let (old, new) = ([old], [new]);
+    let before = State {
+        fleets: &old,
+        repository: &before,
+    };
+    let after = State {
+        fleets: &new,
+        repository: &after,
+    };
+    let late = "the time limit was reached: not all rules were checked";
+    for (deadline, is_late) in [(None, false), (Some(Instant::now()), true)] {
+        let settings = CheckSettings {
+            deadline,
+            ..settings(1)
+        };
+        let new_findings = review(before, after, &settings, "0").report.findings().to_vec();
+        for found in [new_findings, check(&new, after.repository, &settings)] {
+            let messages: Vec<&str> = found.iter().map(|one| one.message.as_str()).collect();
+            assert!(!messages.is_empty());
+            assert_eq!(messages == [late], is_late, "{messages:?}");
+        }
     }
 }
