@@ -992,6 +992,55 @@ fn values_that_no_template_reads_are_told() {
     assert_eq!(told(), [""; 0]);
 }
 
+/// A ServiceAccount with nearly the name of another is a slip; one that nothing makes is a note where all is known.
+#[test]
+fn service_accounts_that_nothing_makes_are_told() {
+    let bench = sound();
+    let account =
+        |name: &str| format!("---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {name}, namespace: web}}\n");
+    let told = |name: &str, others: &str| {
+        let spec = format!("    spec:\n      serviceAccountName: {name}\n");
+        bench.write("apps/web/deployment.yaml", DEPLOYMENT.replace("    spec:\n", &spec));
+        bench.write(
+            "apps/web/others.yaml",
+            format!("{}{others}", account("runner").trim_start_matches("---\n")),
+        );
+        let (_, lines, document) = found(&bench, &["clusters/prod"]);
+        let helps = document["findings"].as_array().unwrap().iter();
+        let helps = helps.map(|finding| finding["help"].as_str().unwrap_or_default().to_owned());
+        (lines, helps.collect::<Vec<String>>())
+    };
+    let namespace = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n";
+    let at = "apps/web/deployment.yaml:10:27";
+    let (lines, helps) = told("runer", "");
+    assert_eq!(lines, [format!("{at} warning[missing-service-account]")]);
+    assert_eq!(helps, ["did you mean web/runner?"]);
+    let (lines, _) = told("elsewhere", namespace);
+    assert_eq!(lines, [format!("{at} note[missing-service-account]")]);
+    let generated = "---\napiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\n\
+                     spec: {rules: [{name: r, generate: {kind: ServiceAccount, name: elsewhere, namespace: web}}]}\n";
+    for (name, others) in [
+        ("elsewhere", String::new()),
+        ("runner", namespace.to_owned()),
+        ("default", namespace.to_owned()),
+        ("elsewhere", format!("{namespace}{generated}")),
+        ("elsewhere", format!("{namespace}{}", account("'else${open}'"))),
+    ] {
+        let (lines, _) = told(name, &others);
+        let is_told = lines.iter().any(|line| line.contains("missing-service-account"));
+        assert!(!is_told, "{name} {others} {lines:#?}");
+    }
+    // The login for images of an account is one of the Secrets that pods need.
+    let secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: registry, namespace: web}\ntype: Opaque\nstringData: {a: '${b}'}\n";
+    let pulling = format!("{}imagePullSecrets: [{{name: registri}}]\n{secret}", account("puller"));
+    let (lines, helps) = told("runner", &pulling);
+    assert!(
+        lines.iter().any(|line| line.ends_with("warning[missing-secret]")),
+        "{lines:#?}"
+    );
+    assert!(helps.contains(&"did you mean web/registry?".to_owned()), "{helps:#?}");
+}
+
 /// Of what pods need only slips are told: the fleet seldom has all of it.
 #[test]
 fn a_slip_in_what_a_pod_needs_is_told() {

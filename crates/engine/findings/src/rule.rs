@@ -243,6 +243,13 @@ rules! {
          What to do: correct the name (in the namespace of the object that names it), or add it, encrypted.\n\n\
          See: docs/guides/sops.md";
 
+    MissingServiceAccount "missing-service-account" Warning "A ServiceAccount of pods is not in the fleet":
+        "`serviceAccountName` of a pod names a ServiceAccount that nothing in the fleet makes, so its pods are not created. It is a\n\
+         warning if the name is nearly that of another one in the same namespace, else a note: an operator or a person may have made it.\n\
+         Only a fleet that was built and rendered as a whole is looked at for notes, and there the namespaces that it creates.\n\n\
+         What to do: correct the name, or add the ServiceAccount.\n\n\
+         See: docs/guides/fleet.md";
+
     MissingSource "missing-source" Error "A source is not in the fleet":
         "`spec.sourceRef` names a GitRepository, OCIRepository or Bucket that nothing in the fleet defines, so the object that names it has\n\
          nothing to reconcile.\n\n\

@@ -1,4 +1,4 @@
-//! Secrets and ConfigMaps that operators make of objects of the fleet: of which, under what name, where,
+//! Secrets, ConfigMaps and ServiceAccounts that operators make of objects of the fleet: of which, under what name, where,
 //! and with which keys.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use bumpwright_json::TextFields as _;
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// The kinds of objects that are made.
-const KINDS: [&str; 2] = ["Secret", "ConfigMap"];
+const KINDS: [&str; 3] = ["Secret", "ConfigMap", "ServiceAccount"];
 
 /// Annotations by which operators copy an object to other namespaces: whether it is switched on, and the namespaces.
 const COPIES: [(Option<&str>, &str); 2] = [

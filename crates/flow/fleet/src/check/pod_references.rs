@@ -1,19 +1,26 @@
-//! Secrets and ConfigMaps that pods name: names that are nearly those of the fleet, and keys that these do not have.
+//! Secrets, ConfigMaps and ServiceAccounts that pods name: names that are nearly those of the fleet, and keys that these
+//! do not have.
 //!
-//! A fleet seldom has all of them: charts, operators and people make others. So only slips are found.
+//! A fleet seldom has all of them: charts, operators and people make others. So only slips are found, and ServiceAccounts
+//! of namespaces whose objects are all known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::cluster::{Cluster, may_be, name_of, select, text};
+use super::cluster::{Cluster, HELM_GROUP, may_be, name_of, select, text};
 use super::makers::Makers;
 use super::references::differ_in_letters;
-use crate::build::view::FleetObject;
+use crate::build::view::{FleetObject, Node};
 use crate::verify::images::Workload;
 use bumpwright_api::ObjectName;
-use bumpwright_findings::{Finding, Rule};
+use bumpwright_findings::{Finding, Rule, Severity};
 use bumpwright_nearest::nearest;
+
+const SERVICE_ACCOUNT: &str = "ServiceAccount";
+
+/// The ServiceAccount that each namespace has.
+const DEFAULT: &str = "default";
 
 /// The lists of containers in the spec of a pod.
 const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
@@ -27,7 +34,8 @@ const OF_CONTAINERS: [(&str, &str); 4] = [
 ];
 
 /// References in the spec of a pod, with the kind that they are to and the field of the name.
-const OF_PODS: [(&str, &str, &str); 5] = [
+const OF_PODS: [(&str, &str, &str); 6] = [
+    ("", SERVICE_ACCOUNT, "serviceAccountName"),
     ("/volumes/*/secret", "Secret", "secretName"),
     ("/volumes/*/configMap", "ConfigMap", "name"),
     ("/volumes/*/projected/sources/*/secret", "Secret", "name"),
@@ -35,10 +43,13 @@ const OF_PODS: [(&str, &str, &str); 5] = [
     ("/imagePullSecrets/*", "Secret", "name"),
 ];
 
+/// What is said of a ServiceAccount that nothing makes.
+const NOT_CREATED: &str = "pods with it are not created before something outside of the fleet has made it";
+
 /// How many names are compared in all: with more of them no further slips in names are found.
 const COMPARED: usize = 300_000;
 
-/// A Secret or ConfigMap that a pod needs.
+/// A Secret, ConfigMap or ServiceAccount that a pod needs.
 struct Reference<'v> {
     kind: &'static str,
     name: &'v str,
@@ -53,6 +64,8 @@ struct Slip {
     pointer: String,
     message: String,
     near: Option<String>,
+    /// Whether somebody may have made it on purpose outside of the fleet.
+    is_note: bool,
 }
 
 /// Findings about the pods of all workloads: one for each name or key.
@@ -61,10 +74,11 @@ pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, found: &mut Vec<
     let mut names = Names::of(cluster);
     for (node, object) in cluster.objects().filter(|(node, _)| !node.is_elsewhere()) {
         let (group, kind) = bumpwright_api::group_kind(&object.value);
-        let Some(workload) = Workload::of(group, kind) else {
-            continue;
+        let references = match Workload::of(group, kind) {
+            Some(workload) => references(&object.value, &format!("{}/spec", workload.template_pointer(kind))),
+            None if (group, kind) == ("", SERVICE_ACCOUNT) => pull_secrets(&object.value),
+            None => continue,
         };
-        let references = references(&object.value, &format!("{}/spec", workload.template_pointer(kind)));
         let namespace = name_of(&object.value).namespace;
         for reference in &references {
             let name = ObjectName::new(namespace.as_str(), reference.name);
@@ -73,18 +87,26 @@ pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, found: &mut Vec<
             }
             let slips = match cluster.fleet.object("", reference.kind, &name) {
                 Some(given) => missing_keys(reference, &name, given),
-                None => misspelt(&mut names, reference, &name, &references)
-                    .into_iter()
-                    .collect(),
+                None => {
+                    let slip = misspelt(&mut names, reference, &name, &references);
+                    slip.or_else(|| unmade(cluster, &names, reference, &name))
+                        .into_iter()
+                        .collect()
+                }
             };
             let rule = match reference.kind {
                 "Secret" => Rule::MissingSecret,
+                SERVICE_ACCOUNT => Rule::MissingServiceAccount,
                 _ => Rule::MissingConfigMap,
             };
             for slip in slips {
                 if reported.insert((rule, name.clone(), slip.message.clone())) {
                     let finding = cluster.at(rule, node, object, &slip.pointer, slip.message);
-                    found.push(Cluster::suggesting(finding, slip.near));
+                    found.push(if slip.is_note {
+                        finding.severity(Severity::Note).help(NOT_CREATED)
+                    } else {
+                        Cluster::suggesting(finding, slip.near)
+                    });
                 }
             }
         }
@@ -115,6 +137,13 @@ fn references<'v>(object: &'v Value, spec: &str) -> Vec<Reference<'v>> {
     all
 }
 
+/// What a ServiceAccount gives its pods for their images.
+fn pull_secrets(account: &Value) -> Vec<Reference<'_>> {
+    let selected = select(account, "/imagePullSecrets/*").into_iter();
+    let references = selected.filter_map(|(pointer, value)| reference("Secret", "name", (&pointer, value), Vec::new()));
+    references.collect()
+}
+
 fn reference<'v>(
     kind: &'static str,
     field: &str,
@@ -123,7 +152,8 @@ fn reference<'v>(
 ) -> Option<Reference<'v>> {
     let name = value.get(field)?.as_str()?;
     let is_optional = value.get("optional") == Some(&Value::Bool(true));
-    let is_needed = !name.is_empty() && !name.contains("${") && !is_optional;
+    let is_default = kind == SERVICE_ACCOUNT && name == DEFAULT;
+    let is_needed = !name.is_empty() && !name.contains("${") && !is_optional && !is_default;
     is_needed.then(|| Reference {
         kind,
         name,
@@ -148,6 +178,7 @@ fn missing_keys(reference: &Reference<'_>, name: &ObjectName, given: &FleetObjec
         pointer: pointer.clone(),
         message: format!("{} {name} has no key {key}", reference.kind),
         near: nearest(key, known.iter().copied()).map(str::to_owned),
+        is_note: false,
     });
     slips.collect()
 }
@@ -176,10 +207,39 @@ fn misspelt(
         pointer: reference.pointer.clone(),
         message: format!("{} {name} is not in the fleet", reference.kind),
         near: Some(ObjectName::new(name.namespace.as_str(), own).to_string()),
+        is_note: false,
     })
 }
 
-/// The names of the Secrets and ConfigMaps of a fleet.
+/// A ServiceAccount that nothing makes in a namespace of the fleet, of which everything is known that the fleet has.
+fn unmade(cluster: &Cluster<'_>, names: &Names<'_>, reference: &Reference<'_>, name: &ObjectName) -> Option<Slip> {
+    let namespace = ObjectName::new("", name.namespace.as_str());
+    let is_known = reference.kind == SERVICE_ACCOUNT
+        && names.is_complete
+        && !names.is_open(SERVICE_ACCOUNT, name)
+        && cluster.fleet.object("", "Namespace", &namespace).is_some();
+    is_known.then(|| Slip {
+        pointer: reference.pointer.clone(),
+        message: format!("{SERVICE_ACCOUNT} {name} is not in the fleet"),
+        near: None,
+        is_note: true,
+    })
+}
+
+/// Whether all objects are known that a fleet brings: everything was built and rendered, nothing is encrypted as a whole,
+/// and no operator makes any objects.
+fn is_complete(cluster: &Cluster<'_>) -> bool {
+    let rendered = |node: &&Node| node.release.is_some() && node.product.is_ok();
+    let rendered = cluster.fleet.nodes.iter().filter(rendered).count();
+    let is_rendered = cluster.of_kind(HELM_GROUP, "HelmRelease").count() <= rendered;
+    let has_sets = cluster
+        .of_kind("fluxcd.controlplane.io", "ResourceSet")
+        .next()
+        .is_some();
+    !cluster.fleet.is_of_server && cluster.is_whole() && is_rendered && !has_sets && cluster.sealed().next().is_none()
+}
+
+/// The names of the Secrets, ConfigMaps and ServiceAccounts of a fleet.
 struct Names<'c> {
     /// By kind and namespace.
     known: BTreeMap<(&'c str, &'c str), BTreeSet<&'c str>>,
@@ -187,6 +247,8 @@ struct Names<'c> {
     open: Vec<(&'c str, &'c ObjectName)>,
     /// How many more are compared.
     left: usize,
+    /// Whether the fleet has no others.
+    is_complete: bool,
 }
 
 impl<'c> Names<'c> {
@@ -195,10 +257,11 @@ impl<'c> Names<'c> {
             known: BTreeMap::new(),
             open: Vec::new(),
             left: COMPARED,
+            is_complete: is_complete(cluster),
         };
         for (id, _) in cluster.fleet.identities() {
             let kind = id.kind.as_str();
-            if !id.group.is_empty() || !matches!(kind, "Secret" | "ConfigMap") {
+            if !id.group.is_empty() || !matches!(kind, "Secret" | "ConfigMap" | SERVICE_ACCOUNT) {
                 continue;
             }
             let of_namespace = names.known.entry((kind, id.name.namespace.as_str())).or_default();
@@ -215,9 +278,12 @@ impl<'c> Names<'c> {
         let known = self.known.get(&(kind, wanted.namespace.as_str()))?;
         self.left = self.left.checked_sub(known.len() + self.open.len())?;
         let near = nearest(&wanted.name, known.iter().copied())?;
+        (!self.is_open(kind, wanted)).then_some(near)
+    }
+
+    /// Whether one with a variable in its name may be the one that is wanted.
+    fn is_open(&self, kind: &str, wanted: &ObjectName) -> bool {
         let mut open = self.open.iter().filter(|(of, _)| *of == kind);
-        let is_open =
-            open.any(|(_, open)| may_be(&open.name, &wanted.name) && may_be(&open.namespace, &wanted.namespace));
-        (!is_open).then_some(near)
+        open.any(|(_, open)| may_be(&open.name, &wanted.name) && may_be(&open.namespace, &wanted.namespace))
     }
 }
