@@ -225,11 +225,61 @@ fn variables_are_checked_against_the_keys_of_encrypted_secrets() {
         "apps/web/variables.yaml",
         format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: web}}\n{known}\n"),
     );
-    let told = told(&bench);
+    let all = told(&bench);
     assert!(
-        told.contains(&"error[undefined-variable] ConfigMap web/c: ${TYPO} has no value | -".to_owned()),
-        "{told:#?}"
+        all.contains(&"error[undefined-variable] ConfigMap web/c: ${TYPO} has no value | -".to_owned()),
+        "{all:#?}"
     );
+    let known = keys[0].replace(['-', '.'], "_");
+    bench.write(
+        "apps/web/variables.yaml",
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: web}}\ndata: {{a: \"${{{known}:=plain}}\"}}\n"),
+    );
+    let note = format!(
+        "note[undefined-variable] Kustomization flux-system/web: ${{{known}}} has its default here: {MISSING} may give another value | \
+         its values are encrypted"
+    );
+    let all = told(&bench);
+    assert!(all.contains(&note), "{all:#?}");
+    let shown = bench
+        .run(&["fleet", "--offline", "clusters/prod", "--output", "yaml"])
+        .out;
+    assert!(shown.contains("a: plain\n"), "{shown}");
+}
+
+/// What only a Secret knows has its default, so that numbers, durations and paths are such.
+#[test]
+fn a_default_stands_for_a_value_that_is_not_known() {
+    let maker = "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: settings, namespace: flux-system}\n\
+                 spec: {data: [{secretKey: KNOWN}]}\n";
+    let bench = with_variables(maker);
+    bench.write(
+        "apps/web/variables.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: web}\ndata: {a: \"${KNOWN:=one}\", b: \"${OTHER:=two}\"}\n",
+    );
+    let note = |variables: &str, values: &str, help: &str| {
+        format!(
+            "note[undefined-variable] Kustomization flux-system/web: {variables} here: {MISSING} may give {values} | {help}"
+        )
+    };
+    let maker_helps = "ExternalSecret flux-system/settings makes it; its values are not known here";
+    assert_eq!(
+        told(&bench),
+        [note("${KNOWN} has its default", "another value", maker_helps)]
+    );
+    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: flux-system}\n";
+    bench.write("clusters/prod/maker.yaml", other);
+    let all = told(&bench);
+    let wanted = note(
+        "${KNOWN}, ${OTHER} have their defaults",
+        "other values",
+        "it is not in the fleet",
+    );
+    assert!(all.contains(&wanted), "{all:#?}");
+    let shown = bench
+        .run(&["fleet", "--offline", "clusters/prod", "--output", "yaml"])
+        .out;
+    assert!(shown.contains("a: one\n") && shown.contains("b: two\n"), "{shown}");
 }
 
 #[test]

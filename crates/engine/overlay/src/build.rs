@@ -63,7 +63,7 @@ impl Built {
     }
 }
 
-/// A variable of an object that is not set and has no default.
+/// A variable of an object that is not set and has no default, or only this one because its value is not known here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndefinedVariable {
     pub name: String,
@@ -71,6 +71,8 @@ pub struct UndefinedVariable {
     pub origin: Option<Box<str>>,
     /// `Kind namespace/name` of the object.
     pub object: String,
+    /// Whether the object has the default of the variable.
+    pub has_default: bool,
 }
 
 impl Prepared<'_> {
@@ -231,16 +233,22 @@ struct Change {
     /// Whether it is another one now.
     is_other: bool,
     undefined: Vec<String>,
+    guessed: Vec<String>,
 }
 
 impl Change {
     /// The variables with the object that they are in.
     fn undefined(&self, resource: &Resource, files: &Files) -> impl Iterator<Item = UndefinedVariable> {
-        self.undefined.iter().map(move |name| UndefinedVariable {
-            name: name.clone(),
-            origin: files.show(resource.node.place).map(Into::into),
-            object: title(resource),
-        })
+        let undefined = self.undefined.iter().map(|name| (name, false));
+        let guessed = self.guessed.iter().map(|name| (name, true));
+        undefined
+            .chain(guessed)
+            .map(move |(name, has_default)| UndefinedVariable {
+                name: name.clone(),
+                origin: files.show(resource.node.place).map(Into::into),
+                object: title(resource),
+                has_default,
+            })
     }
 }
 
@@ -267,7 +275,7 @@ fn change(
     }
     let place = resource.node.place;
     let mut changed = plain.transpose()?.flatten();
-    let mut undefined = Vec::new();
+    let (mut undefined, mut guessed) = (Vec::new(), Vec::new());
     if let Some(node) = &mut changed {
         std::mem::swap(&mut resource.node, node);
         hidden.put_into(resource, node);
@@ -276,7 +284,7 @@ fn change(
         && let Some(substituted) = substituted(resource, substitute, memory)?
     {
         let before = std::mem::replace(&mut resource.node, substituted.node);
-        undefined = substituted.undefined;
+        (undefined, guessed) = (substituted.undefined, substituted.guessed);
         if substituted.has_secrets {
             hidden.put_into(resource, &before);
         }
@@ -286,6 +294,7 @@ fn change(
     Ok(Change {
         is_other: changed.is_some(),
         undefined,
+        guessed,
     })
 }
 

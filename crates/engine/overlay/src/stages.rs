@@ -97,4 +97,6 @@ pub struct Substituted {
     pub has_secrets: bool,
     /// Variables that are not set and have no default.
     pub undefined: Vec<String>,
+    /// Variables that have their default because their value is not known here.
+    pub guessed: Vec<String>,
 }

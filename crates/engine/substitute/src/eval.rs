@@ -19,7 +19,7 @@ pub enum Undefined {
     Empty,
     /// An error, unless there is a default.
     Refused,
-    /// The expression itself: what gives the variable is not known here.
+    /// The default, else the expression itself: what gives the variable is not known here.
     Kept,
 }
 
@@ -31,18 +31,18 @@ pub enum Undefined {
 /// In envsubst's words, without any value in them; and where the text exceeds [`MAX_BYTES`].
 pub fn eval<'v>(text: &'v [u8], lookup: impl Fn(&str) -> Option<&'v [u8]>, strict: bool) -> Result<Vec<u8>, EvalError> {
     let undefined = if strict { Undefined::Refused } else { Undefined::Empty };
-    eval_within(text, lookup, |_| {}, undefined, None)
+    eval_within(text, |name, _| lookup(name), |_, _| {}, undefined, None)
 }
 
-/// As [`eval`], with memory reserved for all values and the text. `missing` gets the names of missing
-/// variables without a default.
+/// As [`eval`], with memory reserved for all values and the text. `lookup` and `missing` hear whether an expression
+/// has a default; `missing` gets the names of missing variables.
 ///
 /// # Errors
 /// As [`eval`], and [`EvalError::Memory`].
 pub(crate) fn eval_within<'v>(
     text: &'v [u8],
-    lookup: impl Fn(&str) -> Option<&'v [u8]>,
-    missing: impl Fn(&str),
+    lookup: impl Fn(&str, bool) -> Option<&'v [u8]>,
+    missing: impl Fn(&str, bool),
     undefined: Undefined,
     reservation: Option<&mut Reservation>,
 ) -> Result<Vec<u8>, EvalError> {
@@ -55,9 +55,10 @@ pub(crate) fn eval_within<'v>(
                 let arguments = stack.split_off(stack.len().saturating_sub(call.arguments));
                 let freed: usize = arguments.iter().map(|argument| argument.len()).sum();
                 budget.held = budget.held.saturating_sub(freed);
-                let value = lookup(call.variable);
-                if value.is_none() && call.operator != Operator::Default {
-                    missing(call.variable);
+                let has_default = call.operator == Operator::Default;
+                let value = lookup(call.variable, has_default);
+                if value.is_none() {
+                    missing(call.variable, has_default);
                 }
                 run(&call, arguments, value, undefined, &mut budget)?
             }
@@ -79,19 +80,10 @@ fn run<'v>(
         (None, Undefined::Refused) if call.operator != Operator::Default => {
             Err(EvalError::NotSet(call.variable.to_owned()))
         }
-        (None, Undefined::Kept) => kept(call, &arguments, budget).map(Cow::Owned),
+        // Of other operators only the name is kept.
+        (None, Undefined::Kept) if call.operator != Operator::Default => {
+            Ok(Cow::Owned([b"${", call.variable.as_bytes(), b"}"].concat()))
+        }
         (value, _) => apply(call.operator, value.unwrap_or_default(), arguments, budget),
     }
-}
-
-/// An expression as it was written; of operators other than defaults only the name.
-fn kept(call: &Call<'_>, arguments: &[Value<'_>], budget: &mut Budget<'_>) -> Result<Vec<u8>, EvalError> {
-    let mut text = [b"${", call.variable.as_bytes()].concat();
-    if call.operator == Operator::Default {
-        budget.reserve(arguments.iter().map(|argument| argument.len()).sum())?;
-        text.extend_from_slice(b":=");
-        text.extend(arguments.iter().flat_map(|argument| argument.iter()));
-    }
-    text.push(b'}');
-    Ok(text)
 }

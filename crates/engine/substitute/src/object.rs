@@ -67,6 +67,8 @@ pub struct Substituted {
     pub has_secrets: bool,
     /// The names of variables that are not set and have no default, each once.
     pub undefined: Vec<String>,
+    /// The names of variables that have their default because their value is not known here, each once.
+    pub guessed: Vec<String>,
 }
 
 /// As [`substitute`], with memory reserved in `memory` for the text and its result, for the duration of the call.
@@ -94,13 +96,20 @@ pub fn substitute_within(
     let mut text = String::new();
     write_sigs(object, &mut text).map_err(SubstituteError::Write)?;
     let has_secrets = Cell::new(false);
-    let lookup = |name: &str| {
+    let lookup = |name: &str, has_default: bool| {
         has_secrets.set(has_secrets.get() || variables.is_secret(name));
-        variables.get(name)
+        variables
+            .get(name)
+            .filter(|_| !(has_default && variables.is_unknown(name)))
     };
-    let undefined = RefCell::new(BTreeSet::new());
-    let missing = |name: &str| {
-        undefined.borrow_mut().insert(name.to_owned());
+    let (undefined, guessed) = (RefCell::new(BTreeSet::new()), RefCell::new(BTreeSet::new()));
+    let missing = |name: &str, has_default: bool| {
+        let is_guessed = options.undefined == Undefined::Kept || variables.is_unknown(name);
+        if !has_default {
+            undefined.borrow_mut().insert(name.to_owned());
+        } else if is_guessed {
+            guessed.borrow_mut().insert(name.to_owned());
+        }
     };
     let text = eval_within(
         text.as_bytes(),
@@ -122,6 +131,7 @@ pub fn substitute_within(
             node,
             has_secrets: has_secrets.get(),
             undefined: undefined.into_inner().into_iter().collect(),
+            guessed: guessed.into_inner().into_iter().collect(),
         })
     });
     done.map_err(|error| match error {

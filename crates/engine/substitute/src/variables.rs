@@ -21,6 +21,8 @@ pub struct Variables {
 struct Variable {
     value: Zeroizing<Vec<u8>>,
     secret: bool,
+    /// Whether the value only stands for one that is not known.
+    unknown: bool,
 }
 
 /// The kind of a reference of `substituteFrom`.
@@ -80,10 +82,24 @@ impl Variables {
         self.add_config_map(substitute);
     }
 
+    /// Marks variables whose values only stand for others that are not known: an expression with a default has that.
+    pub fn mark_unknown<'n>(&mut self, names: impl IntoIterator<Item = &'n String>) {
+        for name in names {
+            if let Some(variable) = self.values.get_mut(name) {
+                variable.unknown = true;
+            }
+        }
+    }
+
     fn set(&mut self, name: &str, value: &[u8], secret: bool) {
         let lines = value.iter().copied().filter(|byte| *byte != b'\n');
         let value = Zeroizing::new(lines.collect());
-        self.values.insert(name.to_owned(), Variable { value, secret });
+        let variable = Variable {
+            value,
+            secret,
+            unknown: false,
+        };
+        self.values.insert(name.to_owned(), variable);
     }
 
     /// Whether there are none: then Flux substitutes nothing, not even defaults, unless it is configured
@@ -96,6 +112,11 @@ impl Variables {
     /// The value of a variable.
     pub(crate) fn get(&self, name: &str) -> Option<&[u8]> {
         self.values.get(name).map(|variable| variable.value.as_slice())
+    }
+
+    /// Whether the value of a variable only stands for one that is not known.
+    pub(crate) fn is_unknown(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(|variable| variable.unknown)
     }
 
     /// Whether a variable comes from a Secret.

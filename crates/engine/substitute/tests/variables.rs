@@ -1,7 +1,9 @@
 //! The values of variables, exemptions, and confidentiality of values.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use bumpwright_substitute::{Options, SourceError, SourceKind, SubstituteError, Undefined, Variables, substitute};
+use bumpwright_substitute::{
+    Options, SourceError, SourceKind, SubstituteError, Undefined, Variables, substitute, substitute_within,
+};
 use bumpwright_yaml::{Files, Node, read_resources, write_sigs};
 use std::collections::BTreeMap;
 
@@ -190,7 +192,7 @@ fn binary_values_are_refused_where_they_are_used() {
 }
 
 #[test]
-fn what_an_unknown_source_would_give_stays_as_it_is_written() {
+fn what_an_unknown_source_would_give_has_its_default_or_stays_as_it_is_written() {
     let mut variables = Variables::default();
     variables.add_inline(&map([("a", "one")]));
     let options = Options {
@@ -198,5 +200,30 @@ fn what_an_unknown_source_would_give_stays_as_it_is_written() {
         ..Options::default()
     };
     let text = run(&config_map("{v: '${a} ${b} ${c:=d} ${e^^}'}"), &variables, options).unwrap();
-    assert!(text.contains("v: one ${b} ${c:=d} ${e}\n"), "{text}");
+    assert!(text.contains("v: one ${b} d ${e}\n"), "{text}");
+}
+
+/// A value that only stands for another one gives way to a default, until a later source gives one.
+#[test]
+fn an_unknown_value_gives_way_to_a_default() {
+    let mut variables = Variables::default();
+    variables.add_secret(&map([("a", "${a}"), ("b", "${b}")]));
+    variables.mark_unknown(&["a".to_owned(), "b".to_owned(), "none".to_owned()]);
+    variables.add_inline(&map([("b", "two")]));
+    let object = config_map("{v: '${a} ${a:=one} ${b:=one} ${none:=three}'}");
+    let done = substitute_within(&object, &variables, Options::default(), None)
+        .unwrap()
+        .unwrap();
+    assert!(
+        printed(&done.node).contains("v: ${a} one two three\n"),
+        "{}",
+        printed(&done.node)
+    );
+    assert_eq!((done.undefined, done.guessed), (vec![], vec!["a".to_owned()]));
+    let options = Options {
+        undefined: Undefined::Kept,
+        ..Options::default()
+    };
+    let done = substitute_within(&object, &variables, options, None).unwrap().unwrap();
+    assert_eq!(done.guessed, ["a", "none"]);
 }

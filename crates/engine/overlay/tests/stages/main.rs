@@ -85,6 +85,7 @@ impl Substitute for Put {
             node,
             has_secrets: self.0.starts_with("s3cret") && yaml.contains("${x}"),
             undefined: Vec::new(),
+            guessed: Vec::new(),
         }))
     }
 }

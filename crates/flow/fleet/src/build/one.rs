@@ -77,20 +77,28 @@ fn variables(post_build: &PostBuild, references: &References) -> Result<Variable
     let mut variables = Variables::default();
     for (reference, found) in post_build.substitute_from.iter().zip(references) {
         if let Some(object) = found {
+            let (object, masked) = with_expressions(object);
             add_referred(&mut variables, reference, referred(reference, object))?;
+            variables.mark_unknown(&masked);
         }
     }
     Ok(variables)
 }
 
-fn referred(reference: &SubstituteReference, object: &Value) -> Result<Referred, FindError> {
-    if reference.kind != "Secret" {
-        return Ok(Referred::ConfigMap(object.value_at("/data").clone()));
-    }
-    let mut secret = object.clone();
-    // SOPS leaves keys readable: these variables exist, only their values are not known.
-    for (field, is_encoded) in [("data", true), ("stringData", false)] {
-        let data = secret.get_mut(field).and_then(Value::as_object_mut);
+fn referred(reference: &SubstituteReference, object: Value) -> Result<Referred, FindError> {
+    Ok(match reference.kind.as_str() {
+        "Secret" => Referred::Secret(serde_json::from_value(object)?),
+        _ => Referred::ConfigMap(object.value_at("/data").clone()),
+    })
+}
+
+/// An object with an expression in place of each encrypted value, and the keys of these. SOPS leaves keys readable: these
+/// variables exist, only their values are not known.
+fn with_expressions(object: &Value) -> (Value, Vec<String>) {
+    let is_secret = object.text_at("/kind") == "Secret";
+    let (mut object, mut masked) = (object.clone(), Vec::new());
+    for (field, is_encoded) in [("data", is_secret), ("stringData", false)] {
+        let data = object.get_mut(field).and_then(Value::as_object_mut);
         for (key, value) in data.into_iter().flatten().filter(|(_, value)| is_mask(value)) {
             let expression = format!("${{{key}}}");
             *value = if is_encoded {
@@ -98,9 +106,16 @@ fn referred(reference: &SubstituteReference, object: &Value) -> Result<Referred,
             } else {
                 expression.into()
             };
+            masked.push(key.clone());
         }
     }
-    Ok(Referred::Secret(serde_json::from_value(secret)?))
+    (object, masked)
+}
+
+/// Whether a key of an object is encrypted, and no key of SOPS was at hand.
+pub(crate) fn is_masked_key(object: &Value, key: &str) -> bool {
+    let mut fields = ["data", "stringData"].into_iter();
+    fields.any(|field| object.get(field).and_then(|data| data.get(key)).is_some_and(is_mask))
 }
 
 /// Whether some of an object's values were encrypted, and no key was at hand.

@@ -1,10 +1,11 @@
-//! Variables of post-build substitution that have no value.
+//! Variables of post-build substitution that have no value, or one that is not known here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster::{Cluster, KUSTOMIZE_GROUP, Placed as _, select, text};
-use super::makers::Makers;
+use super::makers::{Made, Makers};
 use super::places::{Part, split};
+use crate::build::one::is_masked_key;
 use crate::build::view::{MissingReference, Node};
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Place, Rule, Severity};
@@ -19,81 +20,135 @@ const NOT_SUBSTITUTED: &str =
 const FEW: usize = 3;
 
 /// Findings about variables: one for each that an object needs and that nothing gives, and one for each object that may
-/// give some. With `strict` the former are errors.
+/// give some, or others than their defaults. With `strict` the former are errors.
 pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, strict: bool, found: &mut Vec<Finding>) {
-    let mut open: BTreeMap<(&str, ObjectName), Open<'_>> = BTreeMap::new();
+    let mut open: BTreeMap<Giver<'_>, Open<'_>> = BTreeMap::new();
     for node in &cluster.fleet.nodes {
         let Ok(product) = &node.product else { continue };
         let givers = Givers::of(node, makers);
         // An object may come from several Kustomizations; a variable is named once for each object.
         let mut reported = BTreeSet::new();
         for variable in &product.undefined {
-            if !reported.insert((&variable.object, &variable.name)) || givers.known.contains(variable.name.as_str()) {
+            let name = variable.name.as_str();
+            if !reported.insert((&variable.object, name, variable.has_default)) {
                 continue;
             }
-            match &givers.open {
-                _ if !strict && is_described(cluster, variable) => {}
-                None if strict => found.push(finding(cluster, node, variable).severity(Severity::Error)),
-                None => found.push(finding(cluster, node, variable)),
-                Some((missing, maker)) => {
-                    let of_missing = open.entry((missing.kind.as_str(), missing.name.clone()));
-                    let of_missing = of_missing.or_insert_with(|| Open {
+            let giver = if variable.has_default {
+                givers.of_default(cluster, node, name)
+            } else if givers.known.contains(name) {
+                continue;
+            } else {
+                givers.open.clone()
+            };
+            match giver {
+                _ if !strict && !variable.has_default && is_described(cluster, variable) => {}
+                Some((giver, help)) => {
+                    let of_giver = open.entry(giver).or_insert_with(|| Open {
                         node,
-                        maker: maker.clone(),
+                        help,
                         names: BTreeSet::new(),
                     });
-                    of_missing.names.insert(variable.name.as_str());
+                    of_giver.names.insert(name);
                 }
+                // Nothing else gives it.
+                None if variable.has_default => {}
+                None if strict => found.push(finding(cluster, node, variable).severity(Severity::Error)),
+                None => found.push(finding(cluster, node, variable)),
             }
         }
     }
-    found.extend(
-        open.into_iter()
-            .filter_map(|((kind, name), one)| one.finding(cluster, kind, &name)),
-    );
+    found.extend(open.into_iter().filter_map(|(giver, one)| one.finding(cluster, &giver)));
+}
+
+/// An object that may give variables.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Giver<'c> {
+    kind: &'c str,
+    name: ObjectName,
+    /// Whether these are variables that have a default without it.
+    has_default: bool,
 }
 
 /// What gives variables to a Kustomization besides the objects of the fleet.
 struct Givers<'c> {
+    /// The objects that the fleet does not have, and what makes them.
+    missing: Vec<(&'c MissingReference, Option<&'c Made>)>,
     /// The variables of objects that an operator makes, as far as their keys are known.
     known: BTreeSet<&'c str>,
-    /// The first object whose keys are not known, and what makes it.
-    open: Option<(&'c MissingReference, Option<String>)>,
+    /// The first object whose keys are not known, and what is said of it.
+    open: Option<(Giver<'c>, String)>,
 }
 
 impl<'c> Givers<'c> {
     fn of(node: &'c Node, makers: &'c Makers<'_>) -> Self {
-        let (mut known, mut open) = (BTreeSet::new(), None);
-        for missing in &node.missing {
-            let maker = makers.find(&missing.kind, &missing.name);
-            match maker.and_then(|maker| maker.keys.as_ref()) {
-                Some(keys) => known.extend(keys.iter().map(String::as_str)),
-                None => {
-                    open.get_or_insert_with(|| (missing, maker.map(|maker| maker.maker.clone())));
-                }
-            }
+        let missing = node.missing.iter();
+        let missing: Vec<(&MissingReference, Option<&Made>)> =
+            missing.map(|one| (one, makers.find(&one.kind, &one.name))).collect();
+        let keys = missing
+            .iter()
+            .filter_map(|(_, made)| made.and_then(|made| made.keys.as_ref()));
+        let known = keys.flatten().map(String::as_str).collect();
+        let mut open = missing
+            .iter()
+            .filter(|(_, made)| made.is_none_or(|made| made.keys.is_none()));
+        let open = open.next().map(|(missing, made)| {
+            let help = match made {
+                Some(made) => format!("{} makes it; which keys it has is not known here", made.maker),
+                None => "it is not in the fleet, so its keys are not known here".to_owned(),
+            };
+            (giver(missing, false), help)
+        });
+        Self { missing, known, open }
+    }
+
+    /// What may give a variable another value than its default.
+    fn of_default(&self, cluster: &Cluster<'_>, node: &'c Node, variable: &str) -> Option<(Giver<'c>, String)> {
+        let mut missing = self.missing.iter();
+        let may_have = |made: &Made| made.keys.as_ref().is_none_or(|keys| keys.contains(variable));
+        let of_missing = missing.find(|(_, made)| made.is_none_or(may_have));
+        if let Some((missing, made)) = of_missing {
+            let help = match made {
+                Some(made) => format!("{} makes it; its values are not known here", made.maker),
+                None => "it is not in the fleet".to_owned(),
+            };
+            return Some((giver(missing, true), help));
         }
-        Self { known, open }
+        let kustomization = node.kustomization.as_ref()?;
+        let mut references = kustomization.spec.post_build.as_ref()?.substitute_from.iter();
+        let namespace = kustomization.metadata.namespace_or_default();
+        references.find_map(|reference| {
+            let name = ObjectName::new(namespace, reference.name.as_str());
+            let object = cluster.fleet.object("", &reference.kind, &name)?;
+            let giver = Giver {
+                kind: reference.kind.as_str(),
+                name,
+                has_default: true,
+            };
+            is_masked_key(&object.value, variable).then(|| (giver, "its values are encrypted".to_owned()))
+        })
     }
 }
 
-/// Variables that an object may give whose keys are not known.
+fn giver(missing: &MissingReference, has_default: bool) -> Giver<'_> {
+    Giver {
+        kind: missing.kind.as_str(),
+        name: missing.name.clone(),
+        has_default,
+    }
+}
+
+/// Variables that an object may give.
 struct Open<'c> {
     /// The first Kustomization that takes variables from it.
     node: &'c Node,
-    maker: Option<String>,
+    help: String,
     names: BTreeSet<&'c str>,
 }
 
 impl Open<'_> {
-    fn finding(&self, cluster: &Cluster<'_>, kind: &str, name: &ObjectName) -> Option<Finding> {
-        let few: Vec<String> = self.names.iter().take(FEW).map(|name| format!("${{{name}}}")).collect();
-        let more = match self.names.len().saturating_sub(FEW) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let have = if self.names.len() == 1 { "has" } else { "have" };
-        let message = format!("{}{more} {have} a value only if {kind} {name} gives it", few.join(", "));
+    fn finding(&self, cluster: &Cluster<'_>, giver: &Giver<'_>) -> Option<Finding> {
+        let Giver { kind, name, .. } = giver;
+        let message = self.message(giver);
         let own = self.node.name()?;
         let object = cluster.fleet.object(KUSTOMIZE_GROUP, "Kustomization", &own);
         let reference = object.and_then(|object| {
@@ -103,11 +158,16 @@ impl Open<'_> {
             cluster.places.of(object, &format!("{pointer}/name"), Part::Value)
         });
         let fallback = self.node.origin.as_deref().and_then(split);
+        let identity = if giver.has_default {
+            format!("{kind} {name}: defaults")
+        } else {
+            format!("{kind} {name}")
+        };
         let finding = Finding::new(Rule::UndefinedVariable, message)
             .severity(Severity::Note)
             .object(format!("Kustomization {own}"))
             .placed(reference.or(fallback))
-            .identity(format!("{kind} {name}"));
+            .identity(identity);
         let parent = self
             .node
             .parent
@@ -117,10 +177,23 @@ impl Open<'_> {
             Some(parent) => finding.kustomization(parent.to_string()),
             None => finding,
         };
-        Some(finding.help(match &self.maker {
-            Some(maker) => format!("{maker} makes it; which keys it has is not known here"),
-            None => "it is not in the fleet, so its keys are not known here".to_owned(),
-        }))
+        Some(finding.help(self.help.clone()))
+    }
+
+    fn message(&self, giver: &Giver<'_>) -> String {
+        let Giver { kind, name, .. } = giver;
+        let few: Vec<String> = self.names.iter().take(FEW).map(|name| format!("${{{name}}}")).collect();
+        let more = match self.names.len().saturating_sub(FEW) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let names = format!("{}{more}", few.join(", "));
+        match (giver.has_default, self.names.len()) {
+            (true, 1) => format!("{names} has its default here: {kind} {name} may give another value"),
+            (true, _) => format!("{names} have their defaults here: {kind} {name} may give other values"),
+            (false, 1) => format!("{names} has a value only if {kind} {name} gives it"),
+            (false, _) => format!("{names} have a value only if {kind} {name} gives it"),
+        }
     }
 }
 
