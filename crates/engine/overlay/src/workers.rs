@@ -15,14 +15,17 @@ pub(super) fn each<T: Sync, R: Send, E: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, E> + Sync,
 ) -> Vec<Result<R, E>> {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let shares = items.len() / SHARE;
+    // To ask for the cores reads files of the system.
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = if shares < 2 { 1 } else { cores().min(shares) };
     let line = WorkQueue {
         items,
         next: AtomicUsize::new(0),
         failed: AtomicUsize::new(usize::MAX),
         work,
     };
-    let mut done = match cores.min(items.len() / SHARE) {
+    let mut done = match threads {
         0 | 1 => line.run(),
         threads => thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| line.run_and_wipe())).collect();

@@ -2,6 +2,7 @@
 
 use super::{pem, random::key_rng};
 use bumpwright_template::{Args, Failure, Host, Value};
+use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 use dsa::KeySize;
 use ed25519_dalek::pkcs8::{EncodePrivateKey, KeypairBytes, PrivateKeyInfoRef};
 use p256::elliptic_curve::Generate;
@@ -12,6 +13,7 @@ use rsa::{
 };
 use sha2::Sha256;
 use std::fmt::Display;
+use std::sync::OnceLock;
 use x509_cert::{
     Certificate,
     builder::{self, Builder},
@@ -81,11 +83,30 @@ fn new_dsa(host: &mut Host<'_>, size: KeySize) -> Result<Zeroizing<String>, Fail
     pem::encode("DSA PRIVATE KEY", &bytes)
 }
 
+/// The RSA key of this many bits in worlds that repeat themselves: made once, and the same in each process.
+fn repeated_rsa(bits: u32) -> Option<&'static RsaPrivateKey> {
+    static SHORT: OnceLock<Option<RsaPrivateKey>> = OnceLock::new();
+    static LONG: OnceLock<Option<RsaPrivateKey>> = OnceLock::new();
+    let key = match bits {
+        2048 => &SHORT,
+        4096 => &LONG,
+        _ => return None,
+    };
+    let new = || RsaPrivateKey::new(&mut ChaCha20Rng::from_seed([0; 32]), bits as usize).ok();
+    key.get_or_init(new).as_ref()
+}
+
 impl PrivateKey {
     /// A new RSA key of `bits` bits.
     pub(crate) fn new_rsa(host: &mut Host<'_>, bits: u32) -> Result<Self, Failure> {
         host.step(u64::from(bits).pow(4) / (PRIME_BITS.pow(4) / PRIME_STEPS))?;
-        let key = RsaPrivateKey::new(&mut key_rng(host.world()), bits as usize);
+        let mut rng = key_rng(host.world());
+        if host.world().is_repeated()
+            && let Some(key) = repeated_rsa(bits)
+        {
+            return Ok(Self::Rsa(key.clone()));
+        }
+        let key = RsaPrivateKey::new(&mut rng, bits as usize);
         key.map(Self::Rsa).map_err(crate_error)
     }
 
@@ -227,7 +248,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{FixedWorld, call};
-    use bumpwright_template::Limits;
+    use bumpwright_template::{Limits, World};
     use x509_cert::der::asn1::UintRef;
 
     fn new_key(kind: &str) -> String {
@@ -239,6 +260,35 @@ mod tests {
 
     fn read(text: &str) -> Result<PrivateKey, Failure> {
         PrivateKey::from_pem(&mut Host::new(Limits::default(), &FixedWorld), text.as_bytes())
+    }
+
+    /// A world whose random bytes are the same each time, as all know.
+    struct Repeated;
+
+    impl World for Repeated {
+        fn now(&self) -> (i64, u32) {
+            FixedWorld.now()
+        }
+
+        fn random(&self, buffer: &mut [u8]) {
+            FixedWorld.random(buffer);
+        }
+
+        fn is_repeated(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_world_that_repeats_itself_has_one_key_of_a_length() {
+        let key = |world: &dyn World| {
+            let key = PrivateKey::new_rsa(&mut Host::new(Limits::default(), world), 2048).unwrap();
+            key.to_pem().unwrap()
+        };
+        let repeated = key(&Repeated);
+        assert_eq!(repeated, key(&Repeated));
+        assert_ne!(repeated, key(&FixedWorld));
+        assert!(matches!(read(&repeated).unwrap(), PrivateKey::Rsa(_)));
     }
 
     #[test]

@@ -25,6 +25,10 @@ pub trait World {
     fn now(&self) -> (i64, u32);
     /// Fills the buffer with random bytes fit for keys.
     fn random(&self, buffer: &mut [u8]);
+    /// Whether the random bytes are no secret and the same each time: then nobody uses the keys that are made of them.
+    fn is_repeated(&self) -> bool {
+        false
+    }
     /// Called before each template of a set that is rendered as a whole. Random bytes may depend on it.
     fn begin(&self, template: &str) {
         let _ = template;
