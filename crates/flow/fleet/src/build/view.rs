@@ -522,7 +522,11 @@ impl Fleet {
     /// The node of a Kustomization.
     #[must_use]
     pub fn kustomization(&self, name: &ObjectName) -> Option<&Node> {
-        self.nodes.iter().find(|node| node.name().as_ref() == Some(name))
+        let is_it = |one: &Kustomization| {
+            one.metadata.name == name.name && one.metadata.namespace_or_default() == name.namespace
+        };
+        let mut nodes = self.nodes.iter();
+        nodes.find(|node| node.kustomization.as_ref().is_some_and(is_it))
     }
 
     /// Whether the time limit was reached before all of it was built.

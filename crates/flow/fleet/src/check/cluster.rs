@@ -345,9 +345,10 @@ impl<'c> Cluster<'c> {
         self.objects.sealed.iter().copied()
     }
 
-    /// The objects of a kind in this cluster.
+    /// The objects of a kind in this cluster. They end early as all objects do.
     pub(crate) fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = Object<'c>> {
-        self.objects.of_kind(group, kind).iter().copied()
+        let objects = self.objects.of_kind(group, kind).iter().copied();
+        objects.take_while(move |_| !self.is_late())
     }
 }
 

@@ -1,5 +1,7 @@
 //! `healthChecks` of objects that are not built.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::cluster::{Cluster, HELM_GROUP, KUSTOMIZE_GROUP, select, text};
@@ -10,9 +12,15 @@ use bumpwright_nearest::distance;
 
 /// Findings about health checks.
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
+    let mut nodes: BTreeMap<ObjectName, &Node> = BTreeMap::new();
+    for node in &cluster.fleet.nodes {
+        if let Some(name) = node.name() {
+            nodes.entry(name).or_insert(node);
+        }
+    }
     for (node, object) in cluster.of_kind(KUSTOMIZE_GROUP, "Kustomization") {
-        let name = super::cluster::name_of(&object.value);
-        let Some(own) = cluster.fleet.kustomization(&name).filter(|own| own.product.is_ok()) else {
+        let own = nodes.get(&super::cluster::name_of(&object.value)).copied();
+        let Some(own) = own.filter(|own| own.product.is_ok()) else {
             continue;
         };
         for (pointer, reference) in select(&object.value, "/spec/healthChecks/*") {
@@ -76,7 +84,8 @@ fn is_built(cluster: &Cluster<'_>, own: &Node, id: &ObjectId) -> bool {
         own.objects().iter().any(|object| is_it(object.id()))
     };
     let elsewhere = || !own.is_elsewhere() && cluster.fleet.object(&id.group, &id.kind, &id.name).is_some();
-    here() || elsewhere()
+    // There is an index of the fleet.
+    elsewhere() || here()
 }
 
 /// Groups of custom resources that only configure something: nothing is made of them, or only what is made by `makers`.

@@ -301,7 +301,8 @@ pub(crate) fn is_below_unbuilt(node: &Node, own: &Fleet, other: &Fleet) -> bool 
     while let Some(above) = at.and_then(|at| own.nodes.get(at)) {
         // Which Kustomization reconciles an entry is not known while the entry cannot be built.
         let is_entry = |there: &Node| is_first(own, above) && is_first(other, there) && there.name().is_none();
-        let is_same = |there: &&Node| there.shown() == above.shown() || is_entry(there);
+        let shown = above.shown();
+        let is_same = |there: &&Node| there.shown() == shown || is_entry(there);
         let counterpart = other.nodes.iter().find(is_same);
         match counterpart {
             Some(counterpart) if counterpart.product.is_err() => return true,
