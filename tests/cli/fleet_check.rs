@@ -992,6 +992,53 @@ fn values_that_no_template_reads_are_told() {
     assert_eq!(told(), [""; 0]);
 }
 
+/// A field is found where it gets its value: in a patch of the Kustomization, or at a variable.
+#[test]
+fn places_are_those_of_patches_and_variables() {
+    let bench = sound();
+    let lines = |more: &str, replicas: &str| {
+        let spec = "spec:\n  interval: 5m\n  prune: true\n  path: ./apps/web\n  sourceRef: {kind: GitRepository, name: fleet}\n";
+        let web = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: web, namespace: flux-system}\n";
+        bench.write("clusters/prod/web.yaml", format!("{web}{spec}{more}"));
+        let deployment = DEPLOYMENT.replace("replicas: 2", &format!("replicas: {replicas}"));
+        bench.write("apps/web/deployment.yaml", deployment);
+        found(&bench, &["clusters/prod"]).1
+    };
+    bench.write(
+        "clusters/prod/variables.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {REPLICAS: many}\n",
+    );
+    for (more, replicas, place) in [
+        (
+            "  patches:\n  - target: {kind: Deployment}\n    patch: |\n      - {op: replace, path: /spec/replicas, value: many}\n",
+            "2",
+            "clusters/prod/web.yaml:12:52",
+        ),
+        (
+            "  postBuild:\n    substitute:\n      REPLICAS: many\n",
+            "${REPLICAS}",
+            "clusters/prod/web.yaml:11:17",
+        ),
+        (
+            "  postBuild:\n    substituteFrom: [{kind: ConfigMap, name: vars}]\n",
+            "${REPLICAS}",
+            "clusters/prod/variables.yaml:4:18",
+        ),
+        ("", "many", "apps/web/deployment.yaml:5:13"),
+    ] {
+        let lines = lines(more, replicas);
+        assert!(lines.contains(&format!("{place} error[schema]")), "{place} {lines:#?}");
+    }
+    // Of a patch in a kustomization, too.
+    bench.write(
+        "apps/web/kustomization.yaml",
+        "resources: [deployment.yaml]\npatches:\n- patch: |\n    - {op: replace, path: /spec/replicas, value: few}\n  target: {kind: Deployment}\n",
+    );
+    let lines = lines("", "2");
+    let place = "apps/web/kustomization.yaml:4:50 error[schema]";
+    assert!(lines.contains(&place.to_owned()), "{lines:#?}");
+}
+
 /// A ServiceAccount with nearly the name of another is a slip; one that nothing makes is a note where all is known.
 #[test]
 fn service_accounts_that_nothing_makes_are_told() {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::places::{Part, Places};
+use super::places::{Part, Places, given_by};
 use crate::build::one::is_sealed;
 use crate::build::settings::is_over;
 use crate::build::view::{Fleet, FleetObject, Node, Problem};
@@ -177,10 +177,16 @@ impl<'c> Cluster<'c> {
     }
 
     /// The place of a field of an object that a node gives: in the object's own file, or in a patch among the files that
-    /// the node was built from. The object's place if none of them has the field with this value.
+    /// the node was built from or in its Kustomization; the value of a variable, if the field is one. The object's place
+    /// if none of them has the field with this value.
     pub(crate) fn place(&self, node: &Node, object: &FleetObject, pointer: &str, part: Part) -> Option<Place> {
         let exact = self.exact_place(node, object, pointer, part);
-        exact.or_else(|| self.places.of(object, pointer, part))
+        let variable = || {
+            let written = self.places.written(object, pointer)?;
+            self.of_variable(node, variable_of(&written)?)
+        };
+        let of_variable = exact.as_ref().filter(|_| part == Part::Value).and_then(|_| variable());
+        of_variable.or(exact).or_else(|| self.places.of(object, pointer, part))
     }
 
     /// The same; none if none of them has the field with this value.
@@ -189,8 +195,60 @@ impl<'c> Cluster<'c> {
         let own = self.places.exact(origin, &object.value, pointer, part);
         own.or_else(|| {
             let product = node.product.as_ref().ok()?;
-            self.places.in_patch(product.reads.paths(), object, pointer, part)
+            let of_file = self.places.in_patch(product.reads.paths(), object, pointer, part);
+            of_file.or_else(|| {
+                let of_spec = self.in_spec(node, &object.value, pointer, part);
+                of_spec.or_else(|| {
+                    self.places
+                        .in_kustomization(product.reads.paths(), &object.value, pointer, part)
+                })
+            })
         })
+    }
+
+    /// The place of a field of an object in a patch of the Kustomization that gives it.
+    fn in_spec(&self, node: &Node, object: &Value, pointer: &str, part: Part) -> Option<Place> {
+        let patches = &node.kustomization.as_ref()?.spec.patches;
+        // The last one wins.
+        let mut patches = patches.iter().enumerate().rev();
+        patches.find_map(|(at, patch)| {
+            let kind = patch.target.as_ref().map(|target| target.kind.as_str());
+            let kind = kind.filter(|kind| !kind.is_empty());
+            let inner = given_by(&patch.patch, kind, object, (pointer, part))?;
+            let place = self.exact_in_kustomization(node, &format!("/spec/patches/{at}/patch"))?;
+            Some(self.places.within(place, &patch.patch, inner))
+        })
+    }
+
+    /// The place of the value of a variable: in the Kustomization, or in a ConfigMap that it takes variables from.
+    fn of_variable(&self, node: &Node, name: &str) -> Option<Place> {
+        let kustomization = node.kustomization.as_ref()?;
+        let post_build = kustomization.spec.post_build.as_ref()?;
+        if post_build.substitute.contains_key(name) {
+            return self.exact_in_kustomization(node, &format!("/spec/postBuild/substitute/{name}"));
+        }
+        let namespace = kustomization.metadata.namespace_or_default();
+        let mut references = post_build.substitute_from.iter().rev();
+        references.find_map(|reference| {
+            let map = ObjectName::new(namespace, reference.name.as_str());
+            let map = self.fleet.object("", "ConfigMap", &map);
+            let map = map.filter(|_| reference.kind == "ConfigMap")?;
+            let pointer = format!("/data/{name}");
+            map.value.pointer(&pointer)?;
+            self.places
+                .exact(map.origin.as_deref()?, &map.value, &pointer, Part::Value)
+        })
+    }
+
+    /// The place of a field of the Kustomization of a node; none if no file has it with this value.
+    fn exact_in_kustomization(&self, node: &Node, pointer: &str) -> Option<Place> {
+        let object = self.fleet.object(KUSTOMIZE_GROUP, "Kustomization", &node.name()?)?;
+        match node.parent.and_then(|parent| self.fleet.nodes.get(parent)) {
+            Some(parent) => self.exact_place(parent, object, pointer, Part::Value),
+            None => self
+                .places
+                .exact(object.origin.as_deref()?, &object.value, pointer, Part::Value),
+        }
     }
 
     /// What gives the object of a release; of another node itself.
@@ -216,7 +274,10 @@ impl<'c> Cluster<'c> {
         let name = node.name();
         let object = name.and_then(|name| self.fleet.object(KUSTOMIZE_GROUP, "Kustomization", &name));
         match object.filter(|object| object.origin.is_some()) {
-            Some(object) => self.places.of(object, pointer, Part::Value),
+            Some(object) => {
+                let exact = self.exact_in_kustomization(node, pointer);
+                exact.or_else(|| self.places.of(object, pointer, Part::Value))
+            }
             None => node.origin.as_deref().and_then(super::places::split),
         }
     }
@@ -350,6 +411,14 @@ impl<'c> Cluster<'c> {
         let objects = self.objects.of_kind(group, kind).iter().copied();
         objects.take_while(move |_| !self.is_late())
     }
+}
+
+/// The variable that a text is, with operators or without.
+fn variable_of(text: &str) -> Option<&str> {
+    let expression = text.strip_prefix("${")?.strip_suffix('}')?;
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = expression.split(|c: char| !is_part(c)).next()?;
+    (!name.is_empty() && !expression.contains('}')).then_some(name)
 }
 
 /// Whether a text is another one once its variables have values.
@@ -538,6 +607,19 @@ mod tests {
         assert_eq!(of(text).as_deref(), Some("Secret x"));
         assert_eq!(of("kind: A\nmetadata:\n  labels: {}\nspec:\n  name: y\n"), None);
         assert_eq!(of("a: b\n"), None);
+    }
+
+    #[test]
+    fn a_text_may_be_a_variable() {
+        for (text, name) in [
+            ("${A_1}", Some("A_1")),
+            ("${A:=b}", Some("A")),
+            ("${A}${B}", None),
+            ("x${A}", None),
+            ("${}", None),
+        ] {
+            assert_eq!(variable_of(text), name, "{text}");
+        }
     }
 
     #[test]

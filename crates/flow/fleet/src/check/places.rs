@@ -10,12 +10,17 @@ use crate::build::view::FleetObject;
 use bumpwright_findings::Place;
 use bumpwright_json::Texts as _;
 use bumpwright_kustomize::tree::Tree;
-use bumpwright_yaml::{Entry, FileId, Files, Node, Place as YamlPlace, ReadError, Value as YamlValue, read_resources};
+use bumpwright_yaml::{
+    Entry, FileId, Files, Node, Place as YamlPlace, ReadError, ReadOptions, Value as YamlValue, read_first,
+    read_resources,
+};
 
 /// The most files that are kept parsed.
 const KEPT: usize = 256;
 /// The most files with patches of an object in which a field of it is looked for.
 const PATCHES: usize = 64;
+/// The names of kustomizations.
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// The files of the repository, parsed when a place in them is asked for.
 pub(crate) struct Places<'t> {
@@ -23,6 +28,17 @@ pub(crate) struct Places<'t> {
     files: RefCell<HashMap<String, Rc<ParsedFile>>>,
     /// Kinds and names of the documents of files in which patches were looked for.
     documents: RefCell<HashMap<String, BTreeSet<(String, String)>>>,
+    /// The patches that kustomizations have in them.
+    inline: RefCell<HashMap<String, Rc<[InlinePatch]>>>,
+}
+
+/// A patch that is a text of a kustomization.
+struct InlinePatch {
+    /// Of its text.
+    place: Place,
+    text: String,
+    /// The kind of its target.
+    kind: Option<String>,
 }
 
 /// A file and its documents.
@@ -44,6 +60,7 @@ impl<'t> Places<'t> {
             tree,
             files: RefCell::default(),
             documents: RefCell::default(),
+            inline: RefCell::default(),
         }
     }
 
@@ -133,6 +150,84 @@ impl<'t> Places<'t> {
                     column: place.column as usize,
                 })
             })
+    }
+
+    /// The place of a field of an object in a patch that a kustomization among these files has in it, if it gives the
+    /// value that was built.
+    pub(crate) fn in_kustomization<'p>(
+        &self,
+        files: impl IntoIterator<Item = &'p str>,
+        object: &Value,
+        pointer: &str,
+        part: Part,
+    ) -> Option<Place> {
+        let is_kustomization = |path: &&str| {
+            path.rsplit('/')
+                .next()
+                .is_some_and(|name| KUSTOMIZATIONS.contains(&name))
+        };
+        let mut files = files.into_iter().filter(is_kustomization);
+        files.find_map(|path| {
+            let patches = self.inline_patches(path);
+            patches.iter().find_map(|patch| {
+                let inner = given_by(&patch.text, patch.kind.as_deref(), object, (pointer, part))?;
+                Some(self.within(patch.place.clone(), &patch.text, inner))
+            })
+        })
+    }
+
+    fn inline_patches(&self, path: &str) -> Rc<[InlinePatch]> {
+        if let Some(patches) = self.inline.borrow().get(path) {
+            return Rc::clone(patches);
+        }
+        let file = self.file(path);
+        let documents = file.iter().flat_map(|file| file.documents.iter().flatten());
+        let patches = documents.filter_map(|document| document.get("patches")).flat_map(items);
+        let patches = patches.filter_map(|patch| {
+            let text = patch.get("patch")?;
+            let kind = patch.get("target").and_then(|target| target.get("kind"));
+            Some(InlinePatch {
+                place: Place {
+                    path: path.to_owned(),
+                    line: text.place.line as usize,
+                    column: text.place.column as usize,
+                },
+                text: text.as_str()?.to_owned(),
+                kind: kind.and_then(Node::as_str).map(str::to_owned),
+            })
+        });
+        let patches: Rc<[InlinePatch]> = patches.collect();
+        self.inline.borrow_mut().insert(path.to_owned(), Rc::clone(&patches));
+        patches
+    }
+
+    /// A place in a text that is a scalar at a place: the line in it if it is a literal one (`|`), else the scalar.
+    pub(crate) fn within(&self, place: Place, text: &str, inner: YamlPlace) -> Place {
+        self.line_within(&place, text, inner).unwrap_or(place)
+    }
+
+    fn line_within(&self, place: &Place, text: &str, inner: YamlPlace) -> Option<Place> {
+        let file = self.file(&place.path)?;
+        let number = inner.line as usize;
+        let mut lines = std::str::from_utf8(&file.bytes).ok()?.lines();
+        let opening = lines.nth(place.line.checked_sub(1)?)?;
+        let line = lines.nth(number.checked_sub(1)?)?;
+        let own = text.lines().nth(number.checked_sub(1)?)?;
+        let is_literal = opening.trim_end().trim_end_matches(['-', '+']).ends_with('|');
+        let indent = line.strip_suffix(own).filter(|_| is_literal)?;
+        Some(Place {
+            path: place.path.clone(),
+            line: place.line + number,
+            column: indent.chars().count() + inner.column as usize,
+        })
+    }
+
+    /// The text of a field as an object's own file has it: with variables, if it has any.
+    pub(crate) fn written(&self, object: &FleetObject, pointer: &str) -> Option<String> {
+        let own = split(object.origin.as_deref()?).filter(|_| !pointer.is_empty())?;
+        let file = self.file(&own.path)?;
+        let field = field(file.document(&own, &object.value)?, &object.value, pointer)?;
+        Some(field.node.as_scalar()?.text.as_str().to_owned())
     }
 
     /// Whether a YAML file has a document of this kind and name.
@@ -226,11 +321,76 @@ pub(crate) fn split(text: &str) -> Option<Place> {
     }
 }
 
+/// The place in the text of a patch, one that is merged or a list of operations, of the value that an object has in a field;
+/// none if the patch does not give it.
+pub(crate) fn given_by(
+    text: &str,
+    kind: Option<&str>,
+    object: &Value,
+    (pointer, part): (&str, Part),
+) -> Option<YamlPlace> {
+    let mut names = pointer.rsplit('/').filter(|step| step.parse::<usize>().is_err());
+    let name = names.next()?;
+    // Most patches are about something else.
+    if !(text.contains(name) || text.contains(&unescaped(name))) {
+        return None;
+    }
+    let options = ReadOptions::sigs(Files::default().add("patch"));
+    let patch = read_first(text.as_bytes(), &options).ok()??;
+    let kind = kind.or_else(|| patch.get("kind").and_then(Node::as_str));
+    if kind.is_some_and(|kind| kind != object.text_of("kind")) {
+        return None;
+    }
+    match &patch.value {
+        YamlValue::Sequence(operations) => {
+            let mut operations = operations.items.iter();
+            operations.find_map(|operation| given_by_operation(operation, object, (pointer, part)))
+        }
+        _ => place_of_field(&patch, object, pointer, part),
+    }
+}
+
+/// The same of one operation of a JSON patch.
+fn given_by_operation(operation: &Node, object: &Value, (pointer, part): (&str, Part)) -> Option<YamlPlace> {
+    let path = operation.get("path")?.as_str()?;
+    let given = operation.get("value")?;
+    let below = pointer.strip_prefix(path)?;
+    if below.is_empty() {
+        let is_same = part == Part::Key || !differs(given, object.pointer(pointer));
+        return is_same.then_some(given.place);
+    }
+    place_of_field(given, object.pointer(path)?, below, part).filter(|_| below.starts_with('/'))
+}
+
+/// A step of a JSON pointer as the name that it stands for.
+fn unescaped(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
+/// A field of an object, as a node has it.
+struct NodeField<'n, 'v> {
+    /// The place of its key; none of an item.
+    key: Option<YamlPlace>,
+    node: &'n Node,
+    /// What was built.
+    built: Option<&'v Value>,
+}
+
 /// Where a node has the field of an object.
 fn place_of_field(node: &Node, object: &Value, pointer: &str, part: Part) -> Option<YamlPlace> {
+    let NodeField { key, node, built } = field(node, object, pointer)?;
+    match (part, key) {
+        (Part::Key, Some(key)) => Some(key),
+        _ if differs(node, built) => None,
+        _ => Some(node.place),
+    }
+    .filter(|place| place.file != FileId::NONE)
+}
+
+fn field<'n, 'v>(node: &'n Node, object: &'v Value, pointer: &str) -> Option<NodeField<'n, 'v>> {
     let (mut node, mut value, mut key) = (node, Some(object), None);
     for step in pointer.split('/').skip(1) {
-        let name = step.replace("~1", "/").replace("~0", "~");
+        let name = unescaped(step);
         let below = value.and_then(|value| match value {
             Value::Array(items) => items.get(name.parse::<usize>().ok()?),
             other => other.get(&name),
@@ -245,12 +405,11 @@ fn place_of_field(node: &Node, object: &Value, pointer: &str, part: Part) -> Opt
         };
         value = below;
     }
-    match (part, key) {
-        (Part::Key, Some(key)) => Some(key),
-        _ if differs(node, value) => None,
-        _ => Some(node.place),
-    }
-    .filter(|place| place.file != FileId::NONE)
+    Some(NodeField {
+        key,
+        node,
+        built: value,
+    })
 }
 
 /// The item of a list. A patch may have moved it: items with names are found by these.
@@ -336,6 +495,31 @@ mod tests {
         let file = places.file("patch.yaml").unwrap();
         assert_eq!(file.lines_of("A", "x"), [(1, usize::MAX)]);
         assert!(file.lines_of("A", "y").is_empty());
+    }
+
+    #[test]
+    fn what_a_patch_within_a_kustomization_made_is_found_there() {
+        let merged = "  patch: |-\n    kind: A\n    metadata: {name: x}\n    spec:\n      replicas: 5\n";
+        let operations = "  patch: '[{op: add, path: /spec/text, value: b}]'\n";
+        let mut tree = MemoryTree::new();
+        let text = |kind: &str| {
+            format!("patches:\n- target: {{kind: {kind}}}\n{merged}- target: {{kind: {kind}}}\n{operations}")
+        };
+        tree.add_file("/a/kustomization.yaml", text("B").into_bytes());
+        tree.add_file("/b/kustomization.yaml", text("A").into_bytes());
+        let places = Places::new(&tree);
+        let object = json!({"kind": "A", "metadata": {"name": "x"}, "spec": {"replicas": 5, "text": "b", "extra": 5}});
+        let files = ["a/kustomization.yaml", "b/kustomization.yaml", "b/other.yaml"];
+        for (pointer, wanted) in [
+            ("/spec/replicas", Some((7, 17))),
+            ("/spec/text", Some((9, 10))),
+            ("/spec/extra", None),
+        ] {
+            let found = places.in_kustomization(files, &object, pointer, Part::Value);
+            let found = found.map(|place| (place.path, place.line, place.column));
+            let wanted = wanted.map(|(line, column)| ("b/kustomization.yaml".to_owned(), line, column));
+            assert_eq!(found, wanted, "{pointer}");
+        }
     }
 
     #[test]
