@@ -182,6 +182,8 @@ impl<'c> Cluster<'c> {
     pub(crate) fn place(&self, node: &Node, object: &FleetObject, pointer: &str, part: Part) -> Option<Place> {
         let exact = self.exact_place(node, object, pointer, part);
         let variable = || {
+            // What has become a number is to be a text where it is used.
+            object.value.pointer(pointer)?.as_str()?;
             let written = self.places.written(object, pointer)?;
             self.of_variable(node, variable_of(&written)?)
         };
