@@ -34,7 +34,7 @@ pub(crate) struct Places<'t> {
 
 /// A patch that is a text of a kustomization.
 struct InlinePatch {
-    /// Of its text.
+    /// Where its text begins.
     place: Place,
     text: String,
     /// The kind of its target.
