@@ -116,6 +116,9 @@ pub(crate) fn check_since(
     Some(findings)
 }
 
+/// The rules of one subject.
+type Family<'a> = &'a dyn Fn(&mut Vec<Finding>);
+
 /// Findings about one cluster. Between the families of rules it is asked whether the time is over.
 fn of_cluster(
     cluster: &Cluster<'_>,
@@ -124,7 +127,7 @@ fn of_cluster(
     memo: &SchemaMemo,
 ) -> Option<Vec<Finding>> {
     let makers = Makers::of(cluster);
-    let families: [&dyn Fn(&mut Vec<Finding>); 20] = [
+    let families: [Family<'_>; 20] = [
         &|found| builds::check(cluster, found),
         &|found| schemas::check(cluster, kept, (settings, memo), found),
         &|found| refused::check(cluster, found),
@@ -172,7 +175,7 @@ fn of_repository(
         repository,
         (settings.threads, settings.deadline),
     );
-    let families: [&dyn Fn(&mut Vec<Finding>); 5] = [
+    let families: [Family<'_>; 5] = [
         &|found| markers::check(clusters, &automations, &marked, found),
         &|found| rules::check(clusters, &automations, repository, found),
         &|found| automations::check(clusters, &automations, &marked, found),

@@ -50,7 +50,7 @@ pub enum ChangeStatus {
     Open,
 }
 
-/// *ChangeInfo*.
+/// A *ChangeInfo* of the REST API.
 #[derive(Deserialize)]
 pub(super) struct Change {
     pub(super) change_id: String,
@@ -63,7 +63,7 @@ pub(super) struct Change {
     pub(super) revisions: BTreeMap<String, Revision>,
 }
 
-/// *RevisionInfo*.
+/// A *RevisionInfo* of the REST API.
 #[derive(Deserialize)]
 pub(super) struct Revision {
     #[serde(rename = "_number")]

@@ -59,7 +59,7 @@ struct Line {
     current_patch_set: Option<PatchSet>,
 }
 
-/// *patchset*.
+/// A *patchset* of the query output.
 #[derive(Deserialize)]
 struct PatchSet {
     number: u64,
