@@ -452,7 +452,8 @@ const CONTROLLER_HELP: &str = "\
 Examples:
   # Against the cluster of a kubeconfig
   RUNTIME_NAMESPACE=flux-system bumpwright controller \\
-    --kubeconfig ~/.kube/config --storage-path /tmp/bumpwright --enable-leader-election
+    --kubeconfig ~/.kube/config --storage-path /tmp/bumpwright \\
+    --enable-leader-election
   # In a cluster with tenants
   bumpwright controller --no-cross-namespace-refs --no-remote-bases \\
     --default-service-account default

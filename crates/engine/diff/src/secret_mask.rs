@@ -1,7 +1,7 @@
 //! Masking of values of Secrets in differences and messages.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ use bumpwright_gostd::{query_escape, quote};
 /// Longer values, in bytes, are searched by their beginning, and everything after it is hidden, too.
 const LONG: usize = 4096;
 const BEGINNING: usize = 64;
+/// Where a text was cut, as by `bumpwright_text::Excerpt`.
+const CUT: char = '…';
 /// Shorter values, in bytes, are recognised as they are alone: in other forms they are like ordinary words.
 const SHORTEST: usize = 8;
 
@@ -52,10 +54,10 @@ impl SecretMask {
         }))
     }
 
-    /// A message with hidden texts replaced.
+    /// A message with hidden texts replaced, also where only the beginning of one is left before a `…`.
     #[must_use]
     pub fn hide(&self, message: &str) -> String {
-        replaced(message, &self.texts_in(message))
+        self.without_beginnings(replaced(message, &self.texts_in(message)))
     }
 
     /// The same for a JSON document: in the names of its fields nothing is hidden.
@@ -68,10 +70,50 @@ impl SecretMask {
         let mut shown = String::with_capacity(document.len());
         for string in &strings {
             shown.push_str(string.before);
-            match replaced(&string.text, &texts) {
+            match self.without_beginnings(replaced(&string.text, &texts)) {
                 text if !string.is_name && text != *string.text => shown.push_str(&json_string(&text)),
                 _ => shown.extend(["\"", string.written, "\""]),
             }
+        }
+        shown + rest
+    }
+
+    /// The text without the beginnings of hidden ones that were cut, of at least [`SHORTEST`] bytes. Each hidden text is walked once,
+    /// however often something was cut.
+    fn without_beginnings(&self, text: String) -> String {
+        let Some((cut, rest)) = text.rsplit_once(CUT) else {
+            return text;
+        };
+        let parts: Vec<&str> = cut.split(CUT).collect();
+        let mut ends = HashMap::<&[u8], Vec<usize>>::new();
+        for (at, part) in parts.iter().enumerate() {
+            if let Some((_, end)) = part.as_bytes().split_last_chunk::<SHORTEST>() {
+                ends.entry(end).or_default().push(at);
+            }
+        }
+        let mut found = BTreeMap::<usize, usize>::new();
+        for hidden in self.0.texts.iter().filter(|_| !ends.is_empty()) {
+            let hidden = hidden.as_bytes().get(..LONG).unwrap_or(hidden.as_bytes());
+            for (start, window) in hidden.windows(SHORTEST).enumerate() {
+                let (beginning, _) = hidden.split_at(start + SHORTEST);
+                for at in ends.get(window).into_iter().flatten() {
+                    if parts.get(*at).is_some_and(|part| part.as_bytes().ends_with(beginning)) {
+                        let longest = found.entry(*at).or_default();
+                        *longest = (*longest).max(beginning.len());
+                    }
+                }
+            }
+        }
+        if found.is_empty() {
+            return text;
+        }
+        let mut shown = String::with_capacity(text.len());
+        for (at, part) in parts.iter().enumerate() {
+            match found.get(&at).and_then(|length| part.get(..part.len() - length)) {
+                Some(before) => shown.extend([before, HIDDEN]),
+                None => shown.push_str(part),
+            }
+            shown.push(CUT);
         }
         shown + rest
     }
@@ -257,6 +299,30 @@ mod tests {
         ] {
             assert_eq!(mask.hide(message), shown);
         }
+    }
+
+    /// What is too long for an output is cut before it is known which texts are hidden.
+    #[test]
+    fn a_beginning_is_hidden_where_it_was_cut() {
+        let mask = SecretMask::new(
+            BTreeSet::new(),
+            ["correct horse battery".to_owned(), "horse power".to_owned()],
+        );
+        for (message, shown) in [
+            ("a correct horse ba… and more", "a **… and more"),
+            ("correct … correct horse… é…", "**… **… é…"),
+            ("correct…", "correct…"),
+            ("a horse po… correct horse battery…", "a **… **…"),
+            ("horse battery…", "horse battery…"),
+            ("correct horse ba", "correct horse ba"),
+            ("…", "…"),
+        ] {
+            assert_eq!(mask.hide(message), shown);
+        }
+        assert_eq!(
+            mask.hide_json(r#"{"correct …": "x correct h…"}"#),
+            "{\"correct …\": \"x **\\u2026\"}"
+        );
     }
 
     #[test]
