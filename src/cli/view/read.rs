@@ -20,6 +20,8 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Seen {
     pub world: World,
+    /// The namespace that was asked for; none for all.
+    pub namespace: Option<String>,
     /// What could not be read, in words.
     pub notes: Vec<String>,
     /// The kinds that the cluster does not have.
@@ -76,6 +78,7 @@ pub(in crate::cli) async fn objects(cluster: &Cluster, namespace: Option<&str>) 
     let lists = try_join_all(lists).await?;
     let (mut seen, mut denied) = (read.into_inner(), Vec::new());
     seen.world.now = now().unix_seconds();
+    seen.namespace = namespace.map(str::to_owned);
     for (kind, list) in lists {
         match list {
             Listed::At(resource, is_whole) => seen.listed.push((kind, resource, is_whole)),
@@ -210,7 +213,9 @@ pub(in crate::cli) async fn labelled(
 impl Seen {
     /// Reads which versions of images the objects of Kustomizations have, as far as that is not known.
     pub(in crate::cli) async fn read_uses(&mut self, cluster: &Cluster, known: &mut Known) {
-        self.world.uses = known.answer(cluster, self.world.doubts()).await;
+        self.world.uses = known
+            .answer(cluster, self.world.doubts_of(self.namespace.as_deref()))
+            .await;
     }
 
     /// Whether there is something to show, and what is left out.

@@ -271,8 +271,17 @@ impl World {
     /// back; the answers go into [`World::uses`]. Empty when no automation has seen an image.
     #[must_use]
     pub fn doubts(&self) -> BTreeMap<ObjectName, Doubt> {
+        self.doubts_of(None)
+    }
+
+    /// The same; where there is not room for all, the images of a namespace come first.
+    #[must_use]
+    pub fn doubts_of(&self, namespace: Option<&str>) -> BTreeMap<ObjectName, Doubt> {
         let sought = self.sought().into_iter();
-        let sought: Vec<(Id, Arc<Images>)> = sought.map(|(source, images)| (source, Arc::new(images))).collect();
+        let mut sought: Vec<(Id, Arc<Images>)> = sought.map(|(source, images)| (source, Arc::new(images))).collect();
+        if let Some(namespace) = namespace {
+            sought.sort_by_cached_key(|(_, images)| !images.keys().any(|policy| policy.namespace == namespace));
+        }
         let (standings, mut doubts) = (Standings::new(self), BTreeMap::new());
         // What holds images back counts more than what shows them.
         for (is_of_all, mut room) in [(true, ALL_OBJECTS), (false, ALL_WORKLOADS)] {
@@ -459,6 +468,48 @@ mod tests {
             few: ids.iter().map(entry).collect(),
             left_out: 0,
         }
+    }
+
+    #[test]
+    fn the_images_of_the_namespace_come_first_where_there_is_not_room_for_all() {
+        let mut world = World::default();
+        for namespace in ["a", "b"] {
+            let object = |name: &str| json!({"metadata": {"name": name, "namespace": namespace}});
+            let with = |name: &str, parts: Value| {
+                let (mut object, parts) = (object(name), parts.as_object().cloned().unwrap());
+                object.as_object_mut().unwrap().extend(parts);
+                object
+            };
+            let policy = json!({"spec": {"imageRepositoryRef": {"name": "web"}}, "status": {"latestRef": {"name": "acme/web", "tag": "1"}}});
+            let name = |name: &str| ObjectName::new(namespace, name);
+            world
+                .policies
+                .insert(name("web"), serde_json::from_value(with("web", policy)).unwrap());
+            let automation = json!({"spec": {"sourceRef": {"kind": "GitRepository", "name": "fleet"}},
+                "status": {"observedPolicies": {"web": {"name": "acme/web", "tag": "1"}}}});
+            world
+                .automations
+                .insert(name("up"), serde_json::from_value(with("up", automation)).unwrap());
+            for n in 0..3 {
+                let entries: Vec<Value> = (0..OBJECTS)
+                    .map(|at| json!({"id": format!("x_{at}_apps_Deployment"), "v": "v1"}))
+                    .collect();
+                let applied = json!({"spec": {"sourceRef": {"kind": "GitRepository", "name": "fleet"}},
+                    "status": {"inventory": {"entries": entries}}});
+                let kustomization = format!("k{n}");
+                let facts = serde_json::from_value(with(&kustomization, applied)).unwrap();
+                world.kustomizations.insert(name(&kustomization), facts);
+            }
+        }
+        let counts = |namespace: Option<&str>| {
+            let doubts = world.doubts_of(namespace);
+            ["a", "b"].map(|namespace| doubts.keys().filter(|name| name.namespace == namespace).count())
+        };
+        let all = ALL_WORKLOADS / OBJECTS;
+        assert!(all < 6, "there is room for all of them");
+        let first = all.min(3);
+        assert_eq!(counts(None), [first, all - first]);
+        assert_eq!(counts(Some("b")), [all - first, first]);
     }
 
     #[test]
