@@ -19,6 +19,7 @@ use bumpwright_runtime::{ReconcileRequest, blocking, clock};
 use bumpwright_text::Excerpt;
 use bumpwright_update::settings::SettingsError;
 use bumpwright_update::{Announce, CommitMessage, PutBack, RemoteJob, Start, full_branch, run_remote, settings};
+use url::Url;
 
 /// The message of a commit that puts images back, unless the automation has one.
 const MESSAGE: &str = "Put back images that failed\n\n{{ range $change := .Changed.Changes -}}\n- {{ $change.OldValue }} -> {{ $change.NewValue }}\n{{ end -}}";
@@ -170,8 +171,8 @@ impl Following {
             // Merged, where a look at the branch has not shown it: it has other images of the rollout.
             Outcome::Nothing | Outcome::Done => put_back.pushed = true,
             Outcome::Proposed(request) => {
-                // An address is better than the words of a run that pushed nothing.
-                if !put_back.request.starts_with("http") || request.starts_with("http") {
+                // A page is better than the words of a run that pushed nothing.
+                if !is_page(&put_back.request) || is_page(&request) {
                     put_back.request = request;
                 }
             }
@@ -396,4 +397,9 @@ fn is_blamed(blamed: &Blame, policy: &str) -> bool {
         Blame::All => true,
         Blame::Policies(policies) => policies.contains(policy),
     }
+}
+
+/// Whether the request of an outcome is the address of its page alone.
+fn is_page(request: &str) -> bool {
+    Url::parse(request).is_ok_and(|url| url.has_host())
 }

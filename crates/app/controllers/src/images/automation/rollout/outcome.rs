@@ -38,10 +38,8 @@ impl Outcome {
         if run.pushes.iter().any(|push| push.reference == reconciled) {
             return Self::Done;
         }
-        // The server's words: the address of a change or request.
-        let link = run.notes.iter().find(|note| note.starts_with("http"));
-        let link = link.and_then(|note| note.split_whitespace().next());
-        Self::Proposed(link.map_or_else(|| pushed(run), bounded))
+        let page = run.pushes.iter().find_map(|push| push.url.as_deref());
+        Self::Proposed(page.map_or_else(|| pushed(run), bounded))
     }
 }
 
