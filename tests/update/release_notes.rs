@@ -67,7 +67,7 @@ fn world() -> Option<World> {
     let lab = format!("http://{}/acme/team/lab/-/tree/main", world.gitlab.host());
     for (name, source) in [
         ("web", own.as_str()),
-        ("side", "https://gitlab.example.org/acme/side"),
+        ("side", "https://bitbucket.org/acme/side"),
         ("lab", &lab),
         ("inner", &inside),
     ] {
@@ -132,7 +132,7 @@ fn releases_of_new_images_are_said_with_links_and_first_lines() {
         },
         {
             "image": format!("{host}/acme/side"), "old": "1.0.0", "new": "2.0.0",
-            "compare": "https://gitlab.example.org/acme/side/-/compare/1111111...2222222",
+            "compare": "https://bitbucket.org/acme/side/branches/compare/2222222%0D1111111",
         },
         {
             "image": format!("{host}/acme/lab"), "old": "1.0.0", "new": "2.0.0",
@@ -209,7 +209,7 @@ fn an_annotation_asks_for_release_notes() {
     assert_eq!(found.as_array().map(Vec::len), Some(1), "{found:#}");
     assert_eq!(
         found[0]["compare"],
-        "https://gitlab.example.org/acme/side/-/compare/1111111...2222222"
+        "https://bitbucket.org/acme/side/branches/compare/2222222%0D1111111"
     );
     assert_eq!(releases("false"), Value::Null);
     assert!(world.forge.requests().is_empty() && world.gitlab.requests().is_empty());

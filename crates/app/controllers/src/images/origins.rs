@@ -58,9 +58,9 @@ impl ImageOrigins {
         })
     }
 
-    /// The public forges, without a login.
-    pub(crate) fn forges(&self) -> ReleaseForges {
-        ReleaseForges::sharing(self.known.public())
+    /// The public forges, without a login, asked on the account of a namespace.
+    pub(crate) fn forges(&self, namespace: &str) -> ReleaseForges {
+        ReleaseForges::sharing(self.known.public(), namespace)
     }
 
     /// An ImageRepository, if it may be asked about an image.

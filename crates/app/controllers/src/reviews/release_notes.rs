@@ -36,10 +36,10 @@ pub(super) struct ReleaseNotes {
 }
 
 impl ReleaseNotes {
-    /// `repositories` are the ImageRepositories of the namespace of the GitRepository, whose requests are at `server`.
+    /// `repositories` are the ImageRepositories of the `namespace` of the GitRepository, whose requests are at `server`.
     pub(super) fn new(
         origins: &Arc<ImageOrigins>,
-        repositories: Vec<Value>,
+        (namespace, repositories): (&str, Vec<Value>),
         server: &ReviewServer,
         memory: Share,
         log: Log,
@@ -53,7 +53,7 @@ impl ReleaseNotes {
         Self {
             origins: Arc::clone(origins),
             repositories: repositories.into_iter().filter_map(asked).collect(),
-            forges: origins.forges().and_by(own, reached),
+            forges: origins.forges(namespace).and_by(own, reached),
             runtime: Handle::current(),
             memory,
             log,

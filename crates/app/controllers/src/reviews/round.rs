@@ -364,7 +364,13 @@ impl<'a> Round<'a> {
             Ok(repositories) => {
                 let memory = context.settings.fetches.of(namespace).memory;
                 let (origins, log) = (&self.reviews.origins, self.log.clone());
-                Some(ReleaseNotes::new(origins, repositories, &connection.forge, memory, log))
+                Some(ReleaseNotes::new(
+                    origins,
+                    (namespace, repositories),
+                    &connection.forge,
+                    memory,
+                    log,
+                ))
             }
             Err(error) => {
                 self.tell(format!("reviews are without release notes: {error}"));

@@ -217,8 +217,7 @@ fn of_several_repositories_of_an_image_the_one_with_the_policy_counts() {
         )
     };
     let repository = |name: &str, more: &str| {
-        let spec =
-            format!("{{image: registry.example.com/acme/web, interval: 5m{more}}}");
+        let spec = format!("{{image: registry.example.com/acme/web, interval: 5m{more}}}");
         object("ImageRepository", name, &spec)
     };
     let policy = object(

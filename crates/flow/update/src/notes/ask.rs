@@ -96,7 +96,8 @@ impl ReleaseForges {
             return (release, None);
         };
         let compared = || {
-            let (links, revision) = (links(&source)?, labels.revision.as_deref()?);
+            let known = self.knows(&source).then(|| links(&source))?;
+            let (links, revision) = (known?, labels.revision.as_deref()?);
             // The image before may be gone: then there is nothing to compare with.
             let before = origin(step.old.as_deref()?).ok()?;
             let before = before.revision.filter(|_| before.source == labels.source)?;
@@ -264,12 +265,14 @@ mod tests {
             };
             forges.of_image(&step("1.0", "1.1"), origin).0.compare
         };
-        let link = of("https://gitlab.example.org/acme/web", "aaa");
+        let link = of("https://bitbucket.org/acme/web", "aaa");
         assert_eq!(
             link.as_deref(),
-            Some("https://gitlab.example.org/acme/web/-/compare/aaa...bbb")
+            Some("https://bitbucket.org/acme/web/branches/compare/bbb%0Daaa")
         );
-        assert_eq!(of("https://gitlab.example.org/acme/web", "bbb"), None);
+        assert_eq!(of("https://bitbucket.org/acme/web", "bbb"), None);
+        // A label names any host.
+        assert_eq!(of("https://gitlab.example.org/acme/web", "aaa"), None);
         assert_eq!(of("http://169.254.169.254/acme/web", "aaa"), None);
     }
 

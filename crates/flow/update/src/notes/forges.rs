@@ -26,6 +26,10 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// The most releases that are kept.
 const KEPT: usize = 500;
 
+/// How often one of those who share answers may ask a public forge before these are renewed, for tags that nobody has asked about:
+/// GitHub takes 60 requests an hour of an address without a login, whoever sends them.
+const SHARE: usize = 15;
+
 /// How much of a release's text is kept, in bytes.
 const TEXT: usize = 8 << 10;
 
@@ -38,6 +42,8 @@ pub struct ReleaseForges {
     /// The login at github.com.
     github: Login,
     of_public: Arc<Answers>,
+    /// On whose account the public forges are asked, where answers are shared.
+    account: Option<String>,
 }
 
 /// What forges have answered. Those who ask in the same way may share it.
@@ -48,6 +54,8 @@ pub struct Answers {
     older: Mutex<Known>,
     /// Why hosts are not asked again.
     failed: Mutex<BTreeMap<String, ForgeError>>,
+    /// How often each account has asked.
+    spent: Mutex<BTreeMap<String, usize>>,
 }
 
 /// Releases by source and tag; none where there is no such release.
@@ -62,14 +70,17 @@ impl ReleaseForges {
             of_named: Answers::default(),
             github,
             of_public: Arc::default(),
+            account: None,
         }
     }
 
-    /// The public forges without a login, with what they have answered others.
+    /// The public forges without a login, with what they have answered others. `account` is who asks, such as a namespace: it has
+    /// a share of the requests.
     #[must_use]
-    pub fn sharing(answers: Arc<Answers>) -> Self {
+    pub fn sharing(answers: Arc<Answers>, account: &str) -> Self {
         Self {
             of_public: answers,
+            account: Some(account.to_owned()),
             ..Self::new(Login::Nobody)
         }
     }
@@ -103,13 +114,22 @@ impl ReleaseForges {
         let Some((server, answers)) = self.server(source) else {
             return Ok(None);
         };
+        let is_shared = std::ptr::eq(answers, &*self.of_public);
+        let account = self.account.as_deref().filter(|_| is_shared);
         for tag in tags {
-            let release = answers.release(&server, source, tag)?;
+            let release = answers.release(&server, source, tag, account)?;
             if release.is_some() {
                 return Ok(release);
             }
         }
         Ok(None)
+    }
+
+    /// Whether pages of a source may be linked to: labels of images name any host, and only those that everybody knows or that the
+    /// user has named are forges for sure.
+    pub(super) fn knows(&self, source: &Url) -> bool {
+        let is_named = self.named.iter().any(|(api, _)| api.serves(source));
+        is_named || public(source).is_some() || host_of(source) == "bitbucket.org"
     }
 
     /// The repository of a source, if its forge may be asked, and what that has answered.
@@ -136,15 +156,25 @@ impl Answers {
         }
         older.extend(known);
         self.failed.lock().clear();
+        self.spent.lock().clear();
     }
 
-    fn release(&self, server: &ReviewServer, source: &Url, tag: &str) -> Result<Option<Release>, ForgeError> {
+    fn release(
+        &self,
+        server: &ReviewServer,
+        source: &Url,
+        tag: &str,
+        account: Option<&str>,
+    ) -> Result<Option<Release>, ForgeError> {
         let key = (source.to_string(), tag.to_owned());
         let known = self.releases.lock().get(&key).cloned();
         if let Some(known) = known {
             return Ok(known);
         }
-        let error = match self.asked(server, source, tag) {
+        let asked = self
+            .spend(source, tag, account)
+            .and_then(|()| self.asked(server, source, tag));
+        let error = match asked {
             Ok(release) => {
                 let mut releases = self.releases.lock();
                 if releases.len() >= KEPT {
@@ -157,6 +187,27 @@ impl Answers {
         };
         let older = self.older.lock().get(&key).cloned();
         older.ok_or(error)
+    }
+
+    /// Takes a request from the share of an account.
+    ///
+    /// # Errors
+    /// [`ForgeError::Limited`] when nothing is left of it.
+    fn spend(&self, source: &Url, tag: &str, account: Option<&str>) -> Result<(), ForgeError> {
+        let Some(account) = account else { return Ok(()) };
+        let mut spent = self.spent.lock();
+        let count = spent.entry(account.to_owned()).or_default();
+        if *count >= SHARE {
+            return Err(ForgeError::Limited {
+                attempt: format!("look at the release {tag}"),
+                url: host_of(source).to_owned(),
+                until: format!(", of which {account} has {SHARE} requests in half an hour"),
+                again: None,
+                said: String::new(),
+            });
+        }
+        *count += 1;
+        Ok(())
     }
 
     fn asked(&self, server: &ReviewServer, source: &Url, tag: &str) -> Result<Option<Release>, ForgeError> {
@@ -233,7 +284,7 @@ mod tests {
         for (reached, is_shared) in [(Peer::default(), true), (own, false)] {
             let api = "github=https://api.github.com".parse::<ReleasesApi>().unwrap();
             let shared = Arc::<Answers>::default();
-            let forges = ReleaseForges::sharing(Arc::clone(&shared)).and_by(api, reached);
+            let forges = ReleaseForges::sharing(Arc::clone(&shared), "apps").and_by(api, reached);
             let (_, answers) = forges.server(&source).unwrap();
             assert_eq!(std::ptr::eq(answers, &*shared), is_shared);
         }
@@ -291,11 +342,39 @@ mod tests {
         // Also after a time in which nothing was answered.
         for _ in 0..2 {
             answers.renew();
-            let release = |tag: &str| answers.release(&server, &source, tag);
+            let release = |tag: &str| answers.release(&server, &source, tag, None);
             assert!(release("2").is_err());
             assert_eq!(release("1").unwrap(), None);
             assert_eq!(release("v1").unwrap(), Some(known.clone()));
         }
+    }
+
+    /// Whoever has no requests left still has what is known.
+    #[test]
+    fn an_account_has_a_share_of_the_requests() {
+        let source = web("http://127.0.0.1:1/acme/web").unwrap();
+        let direct = Peer {
+            environment: false,
+            ..peer()
+        };
+        let server = Kind::Forge(ForgeApi::Gitea).repository(&source, None, Login::Nobody, direct);
+        let (server, answers) = (server.unwrap(), Answers::default());
+        answers
+            .releases
+            .lock()
+            .insert((source.to_string(), "known".to_owned()), None);
+        let is_limited = |tag: &str, account: &str| {
+            let release = answers.release(&server, &source, tag, Some(account));
+            matches!(release, Err(ForgeError::Limited { .. }))
+        };
+        for n in 0..SHARE {
+            assert!(!is_limited(&n.to_string(), "a"), "{n}");
+        }
+        assert!(is_limited("one-more", "a"));
+        assert!(!is_limited("known", "a"));
+        assert!(!is_limited("one-more", "b"));
+        answers.renew();
+        assert!(!is_limited("one-more", "a"));
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(super) fn asked(
     Some(Arc::new(OfAutomation {
         context: Arc::clone(context),
         namespace: namespace.to_owned(),
-        forges: context.origins.forges().and_by(own, reached),
+        forges: context.origins.forges(namespace).and_by(own, reached),
         runtime: Handle::current(),
         log: log.clone(),
     }))
