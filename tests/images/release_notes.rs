@@ -130,8 +130,9 @@ fn a_review_says_what_the_releases_of_new_images_are() {
                 .built_from(&format!("o/{name}"), tag, (&own, revision));
         }
     }
+    registry.images().built_from("o/gone", "1.0.0", (&own, "1111111"));
     // Nothing names `side`.
-    for name in ["web", "forked"] {
+    for name in ["web", "forked", "gone"] {
         let image = format!("{}/o/{name}", registry.host());
         world.add(
             IMAGE_REPOSITORY,
@@ -157,11 +158,11 @@ fn a_review_says_what_the_releases_of_new_images_are() {
             .collect();
         drop(repo.commit(branch, "state", &changes));
     };
-    commit("main", &["web", "side", "forked"], "1.0.0");
+    commit("main", &["web", "side", "forked", "gone"], "1.0.0");
     for branch in ["change", "fork"] {
         repo.git(&["branch", branch, "main"]);
     }
-    commit("change", &["web", "side"], "1.1.0");
+    commit("change", &["web", "side", "gone"], "1.1.0");
     commit("fork", &["forked"], "1.1.0");
     let head = repo.rev("fork").unwrap();
     repo.git(&["update-ref", "refs/pull/1/head", &head]);
@@ -198,15 +199,17 @@ fn a_review_says_what_the_releases_of_new_images_are() {
         "<details><summary>Releases: 1</summary>",
         "o/web`: `1.0.0` → `1.1.0` · [Faster](https://forge.example/o/app/releases/tag/1.1.0)\n",
         "- quicker\n",
+        "o/gone:1.1.0 does not exist in its registry",
     ] {
         assert!(own.contains(part), "{part}\n{own}");
     }
+    assert!(!own.contains("o/web:1.1.0 does not exist"), "{own}");
     let of_fork = comment(1);
     assert!(
         of_fork.contains("o/forked:1.1.0") && !of_fork.contains("Releases"),
         "{of_fork}"
     );
-    // Of these images it is `web` alone that registries are asked about.
+    // Of the others none is asked about.
     let requests = registry.requests();
     let other = requests
         .iter()

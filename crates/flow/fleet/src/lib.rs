@@ -39,7 +39,7 @@ pub use check::{
 pub use release::failure::{ReleaseFailure, ReleaseFault, ReleasePart};
 pub use release::inputs::differing;
 pub use review::{
-    ChartChange, ClusterChange, DefaultChange, Review, State, Vote, aligned, diffs, review, review_cluster,
+    ChartChange, ClusterChange, DefaultChange, Review, State, Vote, aligned, diffs, image_parts, review, review_cluster,
 };
 pub use source::error::{MissingSource, SourceError};
 pub use source::files::{SourceFiles, clean, shown_folder};

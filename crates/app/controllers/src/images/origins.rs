@@ -31,6 +31,16 @@ pub(crate) enum OriginError {
     Scan(#[from] ScanError),
 }
 
+impl OriginError {
+    /// Whether the registry has said that it does not have the image.
+    pub(crate) fn is_absent(&self) -> bool {
+        let Self::Scan(ScanError::Registry(error)) = self else {
+            return false;
+        };
+        error.status() == Some(404)
+    }
+}
+
 /// Asks registries for labels, by ImageRepositories. Its calls block, outside of the runtime's threads.
 #[derive(Debug)]
 pub(crate) struct ImageOrigins {

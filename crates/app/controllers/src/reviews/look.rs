@@ -14,8 +14,8 @@ use crate::mirrors::{MirrorError, Mirrors};
 use bumpwright_api::{GitRepository, ObjectName};
 use bumpwright_budget::Share;
 use bumpwright_fleet::{
-    ChartError, Charts, CheckSettings, ClusterChange, ClusterObjects, Identity, Outside, Repository, Review, Settings,
-    SourceError, SourceFiles, SourceObject, review_cluster,
+    ChartError, Charts, CheckSettings, ClusterChange, ClusterObjects, Identity, ImageRegistries, Outside, Repository,
+    Review, Settings, SourceError, SourceFiles, SourceObject, review_cluster,
 };
 use bumpwright_git::{Checkout, GitError, Mirror, Remote};
 use bumpwright_helm::Chart;
@@ -79,6 +79,8 @@ pub(super) struct Look {
     pub(super) strict: bool,
     /// The memory for the builds.
     pub(super) memory: Share,
+    /// Whom to ask whether new images exist; nobody unless that is wanted.
+    pub(super) registries: Option<Arc<dyn ImageRegistries>>,
 }
 
 impl Look {
@@ -98,8 +100,7 @@ impl Look {
         };
         settings.deadline = Some(Instant::now() + LIMIT);
         let check = CheckSettings {
-            // What a request names is not asked for by the cluster.
-            registries: None,
+            registries: self.registries,
             schemas: self.schemas,
             identity: settings.identity.clone(),
             threads: 1,

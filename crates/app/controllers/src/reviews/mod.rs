@@ -15,6 +15,7 @@ mod connection;
 mod error;
 mod known;
 mod look;
+mod named_images;
 mod not_applied;
 mod own;
 mod post;

@@ -11,6 +11,7 @@ use super::connection::{self, Connection};
 use super::error::{ConnectionError, ReviewError};
 use super::known::{Known, Pair};
 use super::look::{Look, Nothing};
+use super::named_images::NamedImages;
 use super::post::{Posting, context, ending, short};
 use super::release_notes::ReleaseNotes;
 use super::{Reviews, book};
@@ -18,7 +19,7 @@ use crate::dereference;
 use crate::fleet_view::{self, Elsewhere, Secrets};
 use bumpwright_api::{GitRepository, Reason, ReviewAnnotations};
 use bumpwright_connect::References;
-use bumpwright_fleet::{self as fleet, ClusterObjects, Outside};
+use bumpwright_fleet::{self as fleet, ClusterObjects, ImageRegistries, Outside};
 use bumpwright_forge::{ForgeError, OpenRequest, OpenRequests};
 use bumpwright_http::Job;
 use bumpwright_kube::{ClusterError, IMAGE_REPOSITORY, Object};
@@ -341,8 +342,13 @@ impl<'a> Round<'a> {
         let outside: Box<dyn Outside + Send> = if one.is_fork { Box::new(Nothing) } else { self.outside() };
         let cluster = self.cluster(one.is_fork).await?;
         let place = (Some(one.branch.clone()), false);
-        let look = self.look(connection, one.pair.clone(), place, (cluster, outside))?;
-        let notes = self.release_notes(connection, one).await;
+        let mut look = self.look(connection, one.pair.clone(), place, (cluster, outside))?;
+        let images = self.named_images(one).await;
+        look.registries = images.clone().map(|images| images as Arc<dyn ImageRegistries>);
+        let notes = images.map(|images| {
+            let forges = self.reviews.origins.forges(&self.object.name.namespace);
+            ReleaseNotes::new(&images, forges, &connection.forge, self.log.clone())
+        });
         let (pair, wanted) = (one.pair.clone(), Arc::clone(&self.wanted));
         let has_pages = self.reviews.book.is_some();
         self.looked(look, move |mut review| {
@@ -354,8 +360,8 @@ impl<'a> Round<'a> {
         .await
     }
 
-    /// Whom to ask for the releases of new images: nobody for forks, and where it is not wanted.
-    async fn release_notes(&mut self, connection: &Connection, one: &Due) -> Option<ReleaseNotes> {
+    /// Whom to ask about new images: nobody for forks, and where it is not wanted.
+    async fn named_images(&mut self, one: &Due) -> Option<Arc<NamedImages>> {
         if one.is_fork || !self.wanted.release_notes {
             return None;
         }
@@ -364,16 +370,10 @@ impl<'a> Round<'a> {
             Ok(repositories) => {
                 let memory = context.settings.fetches.of(namespace).memory;
                 let (origins, log) = (&self.reviews.origins, self.log.clone());
-                Some(ReleaseNotes::new(
-                    origins,
-                    (namespace, repositories),
-                    &connection.forge,
-                    memory,
-                    log,
-                ))
+                Some(Arc::new(NamedImages::new(origins, repositories, memory, log)))
             }
             Err(error) => {
-                self.tell(format!("reviews are without release notes: {error}"));
+                self.tell(format!("reviews are without what registries know of images: {error}"));
                 None
             }
         }
@@ -410,6 +410,7 @@ impl<'a> Round<'a> {
             schemas: self.schemas()?,
             strict: context.settings.gates.strict_substitutions,
             memory: context.settings.builds.of(&self.object.name.namespace).memory,
+            registries: None,
             cluster,
         })
     }

@@ -39,8 +39,8 @@ impl Review {
 
 /// A step of an image that keeps its name.
 pub(super) fn step(old: &str, new: &str) -> Option<ImageStep> {
-    let (before, old) = parts(old)?;
-    let (image, new) = parts(new)?;
+    let (before, old) = image_parts(old)?;
+    let (image, new) = image_parts(new)?;
     (before == image && old != new).then(|| ImageStep {
         image: image.to_owned(),
         old: Some(old.to_owned()),
@@ -49,7 +49,8 @@ pub(super) fn step(old: &str, new: &str) -> Option<ImageStep> {
 }
 
 /// The name of an image, and its version: a tag, a digest with `@` before it, or a tag and that.
-fn parts(image: &str) -> Option<(&str, &str)> {
+#[must_use]
+pub fn image_parts(image: &str) -> Option<(&str, &str)> {
     let end = image.rfind('/').map_or(0, |at| at + 1);
     let at = end + image.get(end..)?.find([':', '@'])?;
     let (name, version) = (image.get(..at)?, image.get(at..)?);
@@ -71,7 +72,7 @@ mod tests {
             ("**", None),
             ("", None),
         ] {
-            assert_eq!(parts(image), expected, "{image}");
+            assert_eq!(image_parts(image), expected, "{image}");
         }
     }
 

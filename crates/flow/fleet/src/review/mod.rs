@@ -33,6 +33,7 @@ pub use charts::{ChartChange, DefaultChange};
 pub use cluster::{ClusterChange, review_cluster};
 pub use diffs::diffs;
 pub use gerrit::Vote;
+pub use images::image_parts;
 
 /// The clusters of a repository in one state.
 #[derive(Clone, Copy)]
