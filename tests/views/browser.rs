@@ -180,6 +180,12 @@ fn reviews_are_read_at_all_widths_by_keys_and_without_script() {
     let behind = reviewed.path_of("not-applied", &before);
     let shown = || exchange(reviewed.port(), "GET", &behind, &[], "").text();
     reviewed.looks_until(|| shown().contains("8Gi"), shown);
+    shows(
+        &browser,
+        &reviewed.url(),
+        ("docs/guides/reviews.md", "../ui-review.webp"),
+        &[picture("ui-review", &reviewed.path(1), "light")],
+    );
     let scene = json!({
         "url": reviewed.url(), "path": reviewed.path(1), "other": reviewed.path(2), "title": reviewed::TITLE,
         "secret": reviewed::PASSWORD, "behind": behind,
@@ -277,31 +283,37 @@ fn five_hundred_of_each_stay_small_and_can_be_reached_by_keyboard() {
 #[test]
 fn the_readme_shows_what_pages_look_like() {
     let Some((browser, cluster)) = parts() else { return };
-    if !is_usual_font() {
-        return;
-    }
     World::new(cluster, "shop");
     let seed = Seed::new(cluster, "shop");
     seed.fleet();
     let (_running, url) = looking(cluster, "shop");
-    let docs = bumpwright_testkit::root().join("docs");
-    let readme = std::fs::read_to_string(docs.with_file_name("README.md")).unwrap();
-    for name in ["ui-overview", "ui-images", "ui-kustomizations"] {
-        assert!(
-            readme.contains(&format!("docs/{name}.webp")),
-            "README.md does not show {name}"
-        );
+    for (name, path, scheme) in [
+        ("ui-overview", "/", "light"),
+        ("ui-images", "/images", "dark"),
+        ("ui-kustomizations", "/kustomizations", "light"),
+    ] {
+        let link = format!("docs/{name}.webp");
+        shows(&browser, &url, ("README.md", &link), &[picture(name, path, scheme)]);
     }
-    let picture = |name: &str, path: &str, scheme: &str| json!({"name": name, "path": path, "width": 1280, "height": 720, "scheme": scheme});
-    let pictures = json!([
-        picture("ui-overview", "/", "light"),
-        picture("ui-images", "/images", "dark"),
-        picture("ui-kustomizations", "/kustomizations", "light"),
-    ]);
+}
+
+/// What a picture is of.
+fn picture(name: &str, path: &str, scheme: &str) -> serde_json::Value {
+    json!({"name": name, "path": path, "width": 1280, "height": 720, "scheme": scheme})
+}
+
+/// The pictures in `docs` are what pages look like, and the document has the link.
+fn shows(browser: &Browser, url: &str, (document, link): (&str, &str), pictures: &[serde_json::Value]) {
+    if !is_usual_font() {
+        return;
+    }
+    let root = bumpwright_testkit::root();
+    let text = std::fs::read_to_string(root.join(document)).unwrap();
+    assert!(text.contains(link), "{document} does not show {link}");
     let bless = std::env::var_os("BLESS").is_some();
     browser.play(
         "pictures",
-        json!({"url": url, "docs": docs, "pictures": pictures, "bless": bless, "tolerance": 0.02}),
+        json!({"url": url, "docs": root.join("docs"), "pictures": pictures, "bless": bless, "tolerance": 0.02}),
         nothing,
     );
 }
