@@ -349,7 +349,8 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), CliError> {
             }
             print(&diff).map_err(cannot_print)?;
             say_notes(runs);
-            if diff.is_empty() && runs.iter().all(output::text::is_in_place) {
+            let says_why = runs.iter().any(|run| !run.notes.is_empty() || !run.skips.is_empty());
+            if diff.is_empty() && !says_why && runs.iter().all(output::text::is_in_place) {
                 say("note", "nothing to change");
             }
             let skips = runs
