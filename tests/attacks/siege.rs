@@ -24,7 +24,9 @@ use bumpwright_testkit::kustomize_world::map;
 use bumpwright_testkit::memory_group::MemoryGroup;
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::repo::Change;
-use bumpwright_testkit::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, World, git_repository};
+use bumpwright_testkit::world::{
+    CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, World, git_repository, retire_when_dropped,
+};
 
 /// The most memory that the controller may ever have taken, in KiB: half of what `deploy/` gives it.
 pub const MOST_MEMORY: u64 = 512 << 10;
@@ -76,6 +78,7 @@ pub fn siege() -> Option<&'static Siege> {
 }
 
 fn begin() -> Option<Siege> {
+    retire_when_dropped();
     let selector = format!("siege notin ({OUTSIDE},{METERED})");
     Siege::begin(&Plan {
         selector: &selector,
