@@ -180,11 +180,14 @@ fn reviews_are_read_at_all_widths_by_keys_and_without_script() {
     let behind = reviewed.path_of("not-applied", &before);
     let shown = || exchange(reviewed.port(), "GET", &behind, &[], "").text();
     reviewed.looks_until(|| shown().contains("8Gi"), shown);
+    let mut page = picture("ui-review", &reviewed.path(1), "light");
+    // Below the title, which is a hostile one.
+    page["clip"] = json!({"x": 0, "y": 96, "width": 1280, "height": 504});
     shows(
         &browser,
         &reviewed.url(),
         ("docs/guides/reviews.md", "../ui-review.webp"),
-        &[picture("ui-review", &reviewed.path(1), "light")],
+        &[page],
     );
     let scene = json!({
         "url": reviewed.url(), "path": reviewed.path(1), "other": reviewed.path(2), "title": reviewed::TITLE,

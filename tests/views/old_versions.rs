@@ -28,6 +28,7 @@ fn old_cluster() -> Option<Cluster> {
         world.patch_status(IMAGE_POLICY, policy, &status);
     }
     tell(&world);
+    drop(world);
     Some(cluster)
 }
 

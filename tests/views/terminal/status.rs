@@ -111,7 +111,7 @@ fn a_controller_that_does_not_run_needs_attention() {
     let world = World::new(cluster, "status-idle");
     let spec = json!({"spec": {"interval": "1h", "prune": false, "path": "./",
         "sourceRef": {"kind": "GitRepository", "name": "fleet"}}});
-    let fine = json!({"conditions": ready("True", "ReconciliationSucceeded", "Applied", 600)});
+    let fine = json!({"conditions": ready("True", "ReconciliationSucceeded", "Applied", 9000)});
     add(&world, KUSTOMIZATION, "apps", spec, &fine);
     let look = || run(cluster, &["status", "--exit-code", "-n", &world.namespace]);
     assert_eq!(look().code, 0, "{}", look().out);
@@ -131,6 +131,13 @@ fn a_controller_that_does_not_run_needs_attention() {
     let told = "kustomize-controller does not run: kustomize-controller-0_1 has not renewed its lease in time";
     assert!(ran.out.contains(told), "{}", ran.out);
     assert!(ran.out.contains("blocks Kustomization/status-idle/apps"), "{}", ran.out);
+    // What has changed since the lease was renewed has somebody who works without one.
+    let newer = json!({"conditions": ready("True", "ReconciliationSucceeded", "Applied", 600)});
+    world.patch_status(KUSTOMIZATION, "apps", &newer);
+    let ran = look();
+    assert_eq!(ran.code, 0, "{}", ran.out);
+    let told = "but Kustomization/status-idle/apps has changed since then: a controller without --enable-leader-election is at work";
+    assert!(ran.out.contains(told), "{}", ran.out);
 }
 
 #[test]

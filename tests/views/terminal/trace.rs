@@ -43,7 +43,10 @@ fn what_nobody_has_applied_is_told() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!(ran.err, "note: Service/trace-b/web is not in the cluster\n");
     for (object, error) in [
-        ("pod/none", "there is no Pod none in the namespace trace-b"),
+        (
+            "pod/none",
+            "there is no Pod none in the namespace trace-b; did you mean lone?",
+        ),
         (
             "widget/none",
             "there is no widget none in the namespace trace-b that a Kustomization has applied",

@@ -33,7 +33,9 @@ impl World {
             let waits = |(id, readiness): &(&Id, &Readiness)| one.kinds.contains(&id.kind) && !readiness.suspended;
             let theirs: Vec<(&Id, &Readiness)> = all.iter().filter(waits).collect();
             theirs.first()?;
-            let changed = theirs.iter().filter_map(|(id, readiness)| Some((readiness.since?, *id))).max();
+            // Those of other namespaces may have a controller there.
+            let beside = theirs.iter().filter(|(id, _)| id.name.namespace == one.lease.name.namespace);
+            let changed = beside.filter_map(|(id, readiness)| Some((readiness.since?, *id))).max();
             let attention = Attention {
                 id: one.lease.clone(),
                 severity: Severity::Broken,

@@ -39,10 +39,10 @@ async function difference(page, kept, made) {
 
 module.exports = async (stage) => {
   const blank = await (await stage.browser.newContext()).newPage();
-  for (const { name, path: place, width, height, scheme } of stage.pictures) {
+  for (const { name, path: place, width, height, scheme, clip } of stage.pictures) {
     const page = await stage.tab({ viewport: { width, height }, colorScheme: scheme });
     await stage.open(page, place);
-    const png = await page.screenshot({ animations: "disabled", caret: "hide" });
+    const png = await page.screenshot({ animations: "disabled", caret: "hide", clip });
     fs.writeFileSync(path.join(stage.output, `readme-${name}.png`), png);
     const made = await encoded(blank, png.toString("base64"));
     const file = path.join(stage.docs, `${name}.webp`);
