@@ -10,6 +10,7 @@ use bumpwright_adopt::{Parsed, object};
 use bumpwright_api::tree::Node;
 use bumpwright_edit::{Part, is_same_image, tag_and_digest};
 use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_text::pointer::unescaped;
 
 /// What is known of the values of HelmReleases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -282,7 +283,7 @@ fn derived(node: &Node, value: &ImageValue) -> Option<Raw> {
 /// The node at a JSON pointer.
 fn at<'n>(values: &'n Node, pointer: &str) -> Option<&'n Node> {
     pointer.split('/').skip(1).try_fold(values, |node, part| {
-        let key = part.replace("~1", "/").replace("~0", "~");
+        let key = unescaped(part);
         node.get(&key)
             .or_else(|| Some(&**node.items().get(key.parse::<usize>().ok()?)?))
     })

@@ -1,5 +1,6 @@
 //! Where in an object a value is, as the API server writes it and as a JSON pointer.
 
+use bumpwright_text::pointer::escaped;
 use std::fmt::Write;
 
 /// A step from a value to one inside of it.
@@ -35,13 +36,7 @@ pub(crate) fn pointer(steps: &[Step<'_>]) -> String {
         match step {
             Step::Field(name) => {
                 text.push('/');
-                for letter in name.chars() {
-                    match letter {
-                        '~' => text.push_str("~0"),
-                        '/' => text.push_str("~1"),
-                        letter => text.push(letter),
-                    }
-                }
+                text.push_str(&escaped(name));
             }
             Step::Item(at) => {
                 let _ = write!(text, "/{at}");

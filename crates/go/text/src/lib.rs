@@ -11,6 +11,7 @@ mod content_end;
 mod cuts;
 mod optional;
 mod parts;
+pub mod pointer;
 
 pub use content_end::ContentEnd;
 pub use cuts::{Cuts, Excerpt};

@@ -6,6 +6,7 @@ use super::structural::{Rule, Schema};
 use crate::manifest::check::{defaults, definition_of};
 use crate::object::object_id::group_kind;
 use bumpwright_cel::Expression;
+use bumpwright_text::pointer::escaped;
 
 /// The rules that an object of ours breaks, each with the JSON pointer of its value and its message. An object of
 /// another kind, or a value with variables, breaks none.
@@ -25,7 +26,7 @@ fn walk(value: &Value, schema: &Schema, pointer: &str, broken: &mut Vec<(String,
             for (name, value) in entries {
                 let field = schema.fields.iter().find(|(field, _)| field == name);
                 if let Some(below) = field.map(|(_, below)| below).or(schema.of_all_below()) {
-                    let name = name.replace('~', "~0").replace('/', "~1");
+                    let name = escaped(name);
                     walk(value, below, &format!("{pointer}/{name}"), broken);
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::trouble::Trouble;
 use bumpwright_gostd::{EscapeError, Url, lossy, path_unescape, quote};
-use bumpwright_text::Parts;
+use bumpwright_text::{Parts, pointer::escaped};
 use std::fmt;
 
 /// The text before the first `#`, and the one after it.
@@ -97,11 +97,6 @@ fn without_dots(path: &[u8]) -> Vec<u8> {
 /// A pointer to a member of what a pointer is about.
 pub(super) fn member(pointer: &str, token: &str) -> String {
     format!("{pointer}/{}", escaped(token))
-}
-
-/// A token of a pointer.
-pub(super) fn escaped(token: &str) -> String {
-    token.replace('~', "~0").replace('/', "~1")
 }
 
 /// The URL and the pointer as one text.

@@ -1,13 +1,12 @@
 //! References, combinations of schemas, and what they leave over.
 
 use super::{
-    address::escaped,
     check::{Checker, Frame, Scope, silent},
     fault::{Fault, Shape, count},
     keywords::Id,
 };
 use bumpwright_gostd::quote;
-use bumpwright_text::Parts;
+use bumpwright_text::{Parts, pointer::escaped};
 use serde_json::Value as Json;
 
 impl Checker<'_> {

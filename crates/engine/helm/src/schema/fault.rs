@@ -1,10 +1,8 @@
 //! What is wrong with a value, in the words of the library that Helm uses.
 
-use super::{
-    address::escaped,
-    number::{Decimal, grouped},
-};
+use super::number::{Decimal, grouped};
 use bumpwright_gostd::quote;
+use bumpwright_text::pointer::escaped;
 use serde_json::Value as Json;
 
 /// The way to a value, from the last step to the first.

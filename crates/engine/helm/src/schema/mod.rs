@@ -24,7 +24,6 @@ mod trouble;
 use std::fmt;
 use std::sync::Arc;
 
-use address::escaped;
 use check::Checker;
 use documents::SchemaDocuments;
 use serde_json::Value as Json;
@@ -34,6 +33,7 @@ use super::chart::Chart;
 use super::error::{HelmError, SchemaFaults};
 use super::values::Values;
 use bumpwright_gostd::quote;
+use bumpwright_text::pointer::escaped;
 
 /// The name of a chart's schema in messages.
 const URL: &str = "file:///values.schema.json";

@@ -1,5 +1,6 @@
 //! Paths of operations (RFC 6901), resolved in a tree.
 
+use bumpwright_text::pointer::unescaped;
 use bumpwright_yaml::{Node, Value};
 use std::borrow::Cow;
 
@@ -14,10 +15,10 @@ pub(super) fn container<'n, 'p>(root: &'n mut Node, path: &'p str) -> Option<(&'
     };
     let mut node = root;
     for part in way.into_iter().flat_map(|way| way.split('/')) {
-        node = step(node, &unescape(part))?;
+        node = step(node, &unescaped(part))?;
     }
     let holds = matches!(&node.value, Value::Mapping(_) | Value::Sequence(_));
-    holds.then(|| (node, unescape(last)))
+    holds.then(|| (node, unescaped(last)))
 }
 
 /// Whether a path leads to the field at `keys`, to something in it or to something around it.
@@ -25,7 +26,7 @@ pub(super) fn touches(path: &str, way: &[&str]) -> bool {
     let Some((_, path)) = path.split_once('/') else {
         return true;
     };
-    path.split('/').zip(way).all(|(part, key)| unescape(part) == *key)
+    path.split('/').zip(way).all(|(part, key)| unescaped(part) == *key)
 }
 
 fn step<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
@@ -47,47 +48,9 @@ pub(super) fn index(key: &str, length: usize) -> Option<usize> {
     usize::try_from(at).ok().filter(|_| at < length)
 }
 
-/// `~1` is `/`, `~0` is `~`.
-fn unescape(part: &str) -> Cow<'_, str> {
-    if !part.contains('~') {
-        return Cow::Borrowed(part);
-    }
-    let mut text = String::with_capacity(part.len());
-    let mut rest = part;
-    while let Some((before, after)) = rest.split_once('~') {
-        text.push_str(before);
-        let sign = match after.as_bytes().first() {
-            Some(b'0') => Some('~'),
-            Some(b'1') => Some('/'),
-            _ => None,
-        };
-        text.push(sign.unwrap_or('~'));
-        rest = match sign {
-            Some(_) => after.get(1..).unwrap_or(""),
-            None => after,
-        };
-    }
-    text.push_str(rest);
-    Cow::Owned(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn escapes_are_undone_once() {
-        let texts = [
-            ("a~1b", "a/b"),
-            ("~01", "~1"),
-            ("~0~1", "~/"),
-            ("~", "~"),
-            ("~2~", "~2~"),
-        ];
-        for (part, expected) in texts {
-            assert_eq!(unescape(part), expected, "{part}");
-        }
-    }
 
     #[test]
     fn paths_meet_what_is_on_their_way_or_below_it() {

@@ -5,6 +5,7 @@
 
 use super::SchemaError;
 use super::known::{Schema, Target, Type};
+use bumpwright_text::pointer::unescaped;
 use bumpwright_yaml::{Entry, Node};
 use compact_str::CompactString;
 
@@ -86,7 +87,7 @@ impl Schema {
     /// The number of the definition that a reference names. Any other reference is a name without a definition.
     fn reference(&mut self, reference: &str) -> u32 {
         let name = reference.strip_prefix(DEFINITIONS).unwrap_or(reference);
-        self.name(&name.replace("~1", "/").replace("~0", "~"))
+        self.name(&unescaped(name))
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::object::metadata::texts;
 use bumpwright_json::Texts;
+use bumpwright_text::pointer::unescaped;
 
 /// Returns whether applying would change more than the status or metadata other than labels and annotations.
 pub(crate) fn has_drifted(existing: &Value, dry_run: &Value) -> bool {
@@ -50,7 +51,7 @@ pub(crate) fn remove(object: &mut Value, pointer: &str) {
     };
     match object.pointer_mut(parent) {
         Some(Value::Object(fields)) => {
-            fields.remove(&unescape(last));
+            fields.remove(&*unescaped(last));
         }
         Some(Value::Array(items)) => {
             if let Some(index) = index(last, items.len()) {
@@ -72,7 +73,7 @@ pub(crate) fn put(object: &mut Value, pointer: &str, value: Value) {
     }
     match object.pointer_mut(parent) {
         Some(Value::Object(fields)) => {
-            fields.insert(unescape(last), value);
+            fields.insert(unescaped(last).into_owned(), value);
         }
         Some(Value::Array(items)) => {
             if let Some(item) = index(last, items.len()).and_then(|index| items.get_mut(index)) {
@@ -81,10 +82,6 @@ pub(crate) fn put(object: &mut Value, pointer: &str, value: Value) {
         }
         _ => {}
     }
-}
-
-pub(crate) fn unescape(segment: &str) -> String {
-    segment.replace("~1", "/").replace("~0", "~")
 }
 
 /// The index in a list; negative ones count from its end.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::object::metadata::texts;
 use bumpwright_json::Texts;
+use bumpwright_text::pointer::escaped;
 
 /// A field manager and its operation, `Apply` or `Update`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +81,7 @@ pub(crate) fn cleanup(existing: &Value, manager: &str, managers: &[Manager]) -> 
     let remove = |field: &str, keys: &[&str]| {
         let present = texts(existing, field);
         let keys = keys.iter().filter(|key| present.contains_key(**key));
-        keys.map(|key| json!({"op": "remove", "path": format!("/metadata/{field}/{}", key.replace('/', "~1"))}))
+        keys.map(|key| json!({"op": "remove", "path": format!("/metadata/{field}/{}", escaped(key))}))
             .collect::<Vec<_>>()
     };
     let mut patch = remove("annotations", &ANNOTATIONS);

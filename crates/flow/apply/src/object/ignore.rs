@@ -5,12 +5,13 @@ use serde_json::{Map, Value};
 
 use super::metadata::texts;
 use crate::error::{ApplyError, IgnoreRuleError};
-use crate::look::drift::{put, remove, unescape};
+use crate::look::drift::{put, remove};
 use bumpwright_api::{IgnoreRule, ObjectSelector};
 use bumpwright_json::Texts;
 use bumpwright_kube::GroupVersionKind;
 use bumpwright_kustomize::replace::LabelSelector;
 use bumpwright_re2::{Budget, Regexp};
+use bumpwright_text::pointer::unescaped;
 
 /// The most memory that the patterns of all rules take, in bytes: a few bytes of a pattern can make a large program.
 const MAX_PATTERNS: usize = 16 << 20;
@@ -163,7 +164,7 @@ impl<'a> Managers<'a> {
         let mut path = String::new();
         for segment in pointer.strip_prefix('/')?.split('/') {
             match segment.parse::<usize>() {
-                Err(_) => steps.push(format!("f:{}", unescape(segment))),
+                Err(_) => steps.push(format!("f:{}", unescaped(segment))),
                 Ok(index) => {
                     let item = object.pointer(&path)?.as_array()?.get(index)?.as_object()?;
                     let step = self.key_of(item, &steps)?;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::build::view::FleetObject;
-use crate::check::cluster::{Cluster, escaped};
+use crate::check::cluster::Cluster;
 use bumpwright_api::{
     ANNOTATION_PREFIX, AutomationAnnotations, ImagePolicy, ImageUpdateAutomation, KustomizationAnnotations,
     check_annotation_keys, group_kind,
 };
 use bumpwright_findings::{Finding, Rule};
 use bumpwright_json::Texts as _;
+use bumpwright_text::pointer::escaped;
 
 /// Findings about annotations of `bumpwright.dev/`.
 pub(crate) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {

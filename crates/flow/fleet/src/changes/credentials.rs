@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Change, Changed, few};
 use crate::build::one::is_sealed;
 use crate::build::view::FleetObject;
-use crate::check::cluster::{HELM_GROUP, KUSTOMIZE_GROUP, escaped};
+use crate::check::cluster::{HELM_GROUP, KUSTOMIZE_GROUP};
 use crate::check::places;
 use crate::secrets::credential_keys::{is_setting, words};
 use crate::secrets::credential_shapes as shapes;
@@ -20,6 +20,7 @@ use crate::source::meant::Source;
 use crate::verify::images::Workload;
 use bumpwright_findings::{Finding, Rule, Severity};
 use bumpwright_json::Texts;
+use bumpwright_text::pointer::escaped;
 
 /// Longer texts, in bytes, are not read: they are data.
 const LONGEST: usize = 1 << 20;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::cluster::{Cluster, escaped, fits, title};
+use super::cluster::{Cluster, fits, title};
 use super::places::Part;
 use crate::automation::markers::MarkedFile;
 use crate::build::view::FleetObject;
@@ -18,6 +18,7 @@ use bumpwright_findings::{Acceptance, Finding, Place, Rule, Severity};
 use bumpwright_json::Texts as _;
 use bumpwright_nearest::nearest;
 use bumpwright_rules::{Accepted, FILE, Rules};
+use bumpwright_text::pointer::escaped;
 
 /// Of an annotation, and of a comment.
 const KEY: &str = "bumpwright.dev/accept";

@@ -591,11 +591,6 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     })
 }
 
-/// A field name as a step of a JSON pointer.
-pub(crate) fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

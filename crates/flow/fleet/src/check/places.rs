@@ -10,6 +10,7 @@ use crate::build::view::FleetObject;
 use bumpwright_findings::Place;
 use bumpwright_json::Texts as _;
 use bumpwright_kustomize::tree::Tree;
+use bumpwright_text::pointer::unescaped;
 use bumpwright_yaml::{
     Entry, FileId, Files, Node, Place as YamlPlace, ReadError, ReadOptions, Value as YamlValue, read_first,
     read_resources,
@@ -332,7 +333,7 @@ pub(crate) fn given_by(
     let mut names = pointer.rsplit('/').filter(|step| step.parse::<usize>().is_err());
     let name = names.next()?;
     // Most patches are about something else.
-    if !(text.contains(name) || text.contains(&unescaped(name))) {
+    if !(text.contains(name) || text.contains(&*unescaped(name))) {
         return None;
     }
     let options = ReadOptions::sigs(Files::default().add("patch"));
@@ -362,11 +363,6 @@ fn given_by_operation(operation: &Node, object: &Value, (pointer, part): (&str, 
     place_of_field(given, object.pointer(path)?, below, part).filter(|_| below.starts_with('/'))
 }
 
-/// A step of a JSON pointer as the name that it stands for.
-fn unescaped(step: &str) -> String {
-    step.replace("~1", "/").replace("~0", "~")
-}
-
 /// A field of an object, as a node has it.
 struct NodeField<'n, 'v> {
     /// The place of its key; none of an item.
@@ -393,7 +389,7 @@ fn field<'n, 'v>(node: &'n Node, object: &'v Value, pointer: &str) -> Option<Nod
         let name = unescaped(step);
         let below = value.and_then(|value| match value {
             Value::Array(items) => items.get(name.parse::<usize>().ok()?),
-            other => other.get(&name),
+            other => other.get(&*name),
         });
         (key, node) = match &node.value {
             YamlValue::Mapping(mapping) => {

@@ -12,6 +12,7 @@ use bumpwright_findings::{Finding, Place, Rule};
 use bumpwright_helm::UnreadValue;
 use bumpwright_json::Texts as _;
 use bumpwright_nearest::nearest;
+use bumpwright_text::pointer::escaped;
 
 /// The most unread values of a release for which one that may be meant is looked for.
 const SUGGESTED: usize = 100;
@@ -189,7 +190,7 @@ pub(crate) fn existing<'p>(object: &Value, mut pointer: &'p str) -> &'p str {
 
 /// Its JSON pointer in the merged values.
 fn pointer(unread: &UnreadValue) -> String {
-    let keys = unread.path.iter().map(|key| key.replace('~', "~0").replace('/', "~1"));
+    let keys = unread.path.iter().map(|key| escaped(key));
     keys.fold(String::new(), |pointer, key| format!("{pointer}/{key}"))
 }
 

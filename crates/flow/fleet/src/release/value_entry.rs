@@ -2,6 +2,7 @@
 
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_helm::read_values;
+use bumpwright_text::pointer::escaped;
 use serde_json::Value;
 
 use super::spec::{ReleaseSpec, ValuesReference};
@@ -26,7 +27,7 @@ pub(crate) fn value_entry<'f>(fleet: &'f Fleet, release: &Value, pointer: &str) 
     let object = fleet
         .object("", "ConfigMap", &name)
         .filter(|_| reference.kind == "ConfigMap");
-    let key = reference.key().replace('~', "~0").replace('/', "~1");
+    let key = escaped(reference.key());
     Some(ValueEntry {
         number,
         config_map: object.map(|object| (object, format!("/data/{key}"))),

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::credentials::{Exposure, judge};
-use crate::check::cluster::{Cluster, escaped};
+use crate::check::cluster::Cluster;
 use crate::check::places::split;
 use crate::source::meant::Source;
 use bumpwright_findings::{Finding, Rule, Severity};
+use bumpwright_text::pointer::escaped;
 use bumpwright_yaml::Node;
 
 /// Findings about Secrets whose file has their values: one for each Secret, at its first key.

@@ -11,7 +11,7 @@ use bumpwright_helm::{ValuesError, read_values};
 use bumpwright_json::Texts;
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_propose::{ImageValue, Rendered, Values};
-use bumpwright_text::{Cuts, between};
+use bumpwright_text::{Cuts, between, pointer::escaped};
 use serde_json::{Value, json};
 
 use super::images::{Workload, images};
@@ -341,7 +341,7 @@ fn leaves(values: &Value) -> Vec<(String, String)> {
     let mut leaves = Vec::new();
     let mut open = vec![(String::new(), values, 0)];
     while let Some((pointer, value, depth)) = open.pop() {
-        let below = |key: &str| format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+        let below = |key: &str| format!("{pointer}/{}", escaped(key));
         match value {
             Value::String(text) => leaves.push((pointer, text.clone())),
             Value::Number(number) => leaves.push((pointer, whole(number))),
