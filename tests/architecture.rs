@@ -1,6 +1,6 @@
 //! The shape of the source: dependencies between floors, sizes of files and functions, names; the table of crates in
-//! ARCHITECTURE.md, compared with Cargo's; and the table of readers in docs/how/security.md, made from what the code says of
-//! them. `BLESS=1` rewrites the tables.
+//! ARCHITECTURE.md, compared with Cargo's; and the table of readers in docs/how/security.md, made from what the code
+//! says of them. `BLESS=1` rewrites the tables.
 //!
 //! `faults` and `arrows` are pure functions with tests of their own: a checker that cannot fail checks nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -41,7 +41,8 @@ const STEPS_RETURN_VALUES: [&str; 3] = [
     "crates/app/controllers/src/sources/",
     "crates/app/controllers/src/kustomizations/",
 ];
-/// The files of these kinds that may change a status: the list of steps, the frame of several kinds, and the status itself.
+/// The files of these kinds that may change a status: the list of steps, the frame of several kinds,
+/// and the status itself.
 const CHANGES_STATUS: [&str; 3] = ["mod.rs", "source.rs", "status.rs"];
 
 /// A crate of ours.
@@ -81,7 +82,8 @@ fn the_table_of_crates_is_what_cargo_says() {
     hold("ARCHITECTURE.md", "crates", &table(&crates()));
 }
 
-/// Whoever reads what others send says what bounds it and whose memory it is; clippy finds who does not (crates/peer/clippy.toml).
+/// Whoever reads what others send says what bounds it and whose memory it is; clippy finds who
+/// does not (crates/peer/clippy.toml).
 #[test]
 fn the_table_of_readers_is_what_the_code_says() {
     let mut files = Vec::new();

@@ -1,7 +1,9 @@
-//! Citations in comments resolve in `docs/`: rules and decisions by number, pages by path, their entries by name. And the files
-//! named in documents exist. Comments and pages keep to what docs/style.md says, as far as a pattern can find it.
+//! Citations in comments resolve in `docs/`: rules and decisions by number, pages by path, their entries by name.
+//! And the files named in documents exist. Comments and pages keep to what docs/style.md says, as far as a
+//! pattern can find it.
 //!
-//! `faults` and `lost` are pure functions over paths and texts, with tests of their own: a checker that cannot fail checks nothing.
+//! `faults` and `lost` are pure functions over paths and texts, with tests of their own: a checker that
+//! cannot fail checks nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout)]
 
@@ -259,8 +261,8 @@ fn names_in(mut rest: &str) -> Vec<String> {
     }
 }
 
-/// The files that a document names in backticks and that are not there. They are named from the root, from the folder of the document,
-/// or shortly: `cli/plan.rs` is in `src/`, `edit/find/scan.rs` in the `src/` of the crate `edit`.
+/// The files that a document names in backticks and that are not there. They are named from the root, from the folder
+/// of the document, or shortly: `cli/plan.rs` is in `src/`, `edit/find/scan.rs` in the `src/` of the crate `edit`.
 fn lost(path: &str, text: &str, floors: &[String], is_there: &dyn Fn(&str) -> bool) -> Vec<String> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let is_path = |name: &str| name.contains('/') && name.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));

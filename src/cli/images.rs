@@ -103,8 +103,8 @@ impl Images {
     }
 }
 
-/// Why a repository was not scanned: with the place of an image that is not valid, and of a registry that refuses, whether it was
-/// given a login and what to do.
+/// Why a repository was not scanned: with the place of an image that is not valid, and of a registry that refuses,
+/// whether it was given a login and what to do.
 #[must_use]
 pub fn said(error: &ScanError, repository: &ImageRepository) -> String {
     if let (ScanError::Image(_), Some(place)) = (error, repository.places.of(ImageRepository::IMAGE)) {
@@ -124,7 +124,8 @@ pub fn said(error: &ScanError, repository: &ImageRepository) -> String {
     }
 }
 
-/// What a registry wants that has refused somebody, and the way out; with the Secret that would have been the login in a cluster.
+/// What a registry wants that has refused somebody, and the way out; with the Secret that would have been the
+/// login in a cluster.
 #[must_use]
 pub fn refused(asker: &Asker, registry: &str, secret: Option<&ObjectName>) -> String {
     let own = format!("`docker login {registry}`");

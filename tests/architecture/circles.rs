@@ -1,7 +1,7 @@
 //! How many files are in a folder, and which files need each other in a circle.
 //!
-//! An arrow leads from a file to the one whose items it names: with `crate`, `super` or `self`, in `use` or elsewhere, and
-//! through what modules re-export. That a module names its own children is no arrow, nor is what tests name.
+//! An arrow leads from a file to the one whose items it names: with `crate`, `super` or `self`, in `use` or elsewhere,
+//! and through what modules re-export. That a module names its own children is no arrow, nor is what tests name.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Acting on the pages with a token that is limited, by its uid or by what else the API server knows of it: as another identity of the same name,
-//! without the limits.
+//! Acting on the pages with a token that is limited, by its uid or by what else the API server knows of it: as another
+//! identity of the same name, without the limits.
 
 use std::sync::Arc;
 

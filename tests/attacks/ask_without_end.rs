@@ -21,7 +21,8 @@ fn world(cluster: &'static Cluster, namespace: &str) -> KustomizeWorld<'static> 
     KustomizeWorld::of(world.labelled("asks", "true"))
 }
 
-/// With one line for all, each request of a neighbour waits for the 32 that four Kustomizations with checks send at a time.
+/// With one line for all, each request of a neighbour waits for the 32 that four Kustomizations with checks
+/// send at a time.
 #[test]
 fn thousands_of_health_checks() {
     let Some(siege) = siege() else { return };

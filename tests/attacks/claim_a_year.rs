@@ -74,7 +74,8 @@ fn a_layer_of_a_petabyte_is_not_waited_for() {
     siege.stands();
 }
 
-/// A registry claims a size that is allowed, and sends a byte each second: the object's own timeout counts for all of it.
+/// A registry claims a size that is allowed, and sends a byte each second: the object's own timeout counts
+/// for all of it.
 #[test]
 fn a_layer_that_trickles_ends_with_the_objects_timeout() {
     let Some(siege) = siege() else { return };

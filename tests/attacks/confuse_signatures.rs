@@ -1,4 +1,5 @@
-//! Registries that answer with something else than what was signed: another digest, another image of an index, another signer's word.
+//! Registries that answer with something else than what was signed: another digest, another image of an
+//! index, another signer's word.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -85,7 +86,8 @@ fn strangers() -> Vec<Wish> {
     ]
 }
 
-/// The digest of a tag, of an index, of an image and of a layer, and the signer: each has to be the one that was signed.
+/// The digest of a tag, of an index, of an image and of a layer, and the signer: each has to be the
+/// one that was signed.
 #[test]
 fn by_another_digest_or_signer() {
     let Some(siege) = siege() else { return };
@@ -164,7 +166,8 @@ fn by_another_digest_or_signer() {
     siege.stands();
 }
 
-/// A tag that is signed when it is resolved, and is another image ever after: what was verified is what is stored, and what is written.
+/// A tag that is signed when it is resolved, and is another image ever after: what was verified is what is stored,
+/// and what is written.
 #[test]
 fn by_a_tag_that_moves() {
     let Some(siege) = siege() else { return };

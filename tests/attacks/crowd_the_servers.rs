@@ -11,7 +11,8 @@ use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::waiting::until;
 use bumpwright_testkit::world::{GIT_REPOSITORY, SECRET, World, git_repository};
 
-/// The time limit of an answer on a busy machine. The kubelet's limit is a second, and three probes until it restarts the pod.
+/// The time limit of an answer on a busy machine. The kubelet's limit is a second, and three probes until
+/// it restarts the pod.
 const SOON: Duration = Duration::from_secs(5);
 
 fn connect(port: u16) -> TcpStream {
@@ -69,8 +70,8 @@ fn crowd(port: u16, beginning: &str, request: &str, expected: &str) {
     }
 }
 
-/// A tenant opens a thousand connections to metrics and probes and sends nothing, or half a request, so that the kubelet would
-/// restart the controller.
+/// A tenant opens a thousand connections to metrics and probes and sends nothing, or half a request, so that the
+/// kubelet would restart the controller.
 #[test]
 fn probes_are_answered_in_a_crowd() {
     let Some(siege) = siege() else { return };

@@ -1,5 +1,5 @@
-//! Several large fetches at once, each within its bounds: together they would fill the volume, and the kubelet would evict
-//! the pod.
+//! Several large fetches at once, each within its bounds: together they would fill the volume, and the kubelet
+//! would evict the pod.
 
 use serde_json::json;
 

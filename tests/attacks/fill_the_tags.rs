@@ -1,4 +1,5 @@
-//! Many images with many tags, each of which is within bounds, and whose tags together would fill the volume of the database.
+//! Many images with many tags, each of which is within bounds, and whose tags together would fill the
+//! volume of the database.
 
 use serde_json::json;
 
@@ -28,8 +29,8 @@ fn registry() -> StubHttp {
     })
 }
 
-/// Two namespaces of a tenant take all that they get. A neighbour's scan is stored, what took most makes room for it and says so, and the file
-/// stays as small as is documented.
+/// Two namespaces of a tenant take all that they get. A neighbour's scan is stored, what took most makes room for it
+/// and says so, and the file stays as small as is documented.
 #[test]
 fn the_database_of_tags_is_shared() {
     let Some(siege) = siege() else { return };

@@ -2,7 +2,8 @@
 
 use fastrand::Rng;
 
-/// Mutates a few places: bytes are changed, removed and repeated, the end is truncated, problematic `words` are inserted.
+/// Mutates a few places: bytes are changed, removed and repeated, the end is truncated,
+/// problematic `words` are inserted.
 pub fn garbled(whole: &[u8], words: &[&str], random: &mut Rng) -> Vec<u8> {
     let mut bytes = whole.to_vec();
     for _ in 0..=random.usize(..6) {

@@ -1,5 +1,5 @@
-//! A registry whose manifests, indexes, lists of tags and layers are mutated at random, with fixed seeds, or refer to each other
-//! in circles. The digests are always right, so that they are read.
+//! A registry whose manifests, indexes, lists of tags and layers are mutated at random, with fixed seeds, or refer to
+//! each other in circles. The digests are always right, so that they are read.
 
 use std::collections::BTreeMap;
 

@@ -126,7 +126,8 @@ fn unfolding() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Whatever is in a repository: reconciliations of its Kustomizations and automations end, and other objects are not affected.
+/// Whatever is in a repository: reconciliations of its Kustomizations and automations end, and other
+/// objects are not affected.
 #[test]
 fn by_chance_and_by_design() {
     let Some(siege) = siege() else { return };

@@ -24,7 +24,8 @@ const SIEGE: Duration = Duration::from_secs(60);
 /// The least reconciliations of each healthy object meanwhile.
 const LOOKS: usize = 4;
 
-/// Fifty objects in one namespace wait for ten minutes each for a silent server, so that others would not be reconciled.
+/// Fifty objects in one namespace wait for ten minutes each for a silent server, so that others
+/// would not be reconciled.
 #[test]
 fn fifty_tarpits_hold_nobody_up() {
     held(&["mallory-tarpits"], 10);

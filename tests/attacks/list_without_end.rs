@@ -30,7 +30,8 @@ fn registry() -> StubHttp {
     })
 }
 
-/// Several ImageRepositories of a tenant, and OCIRepositories with a range, read tags without end. Before, each took a gibibyte.
+/// Several ImageRepositories of a tenant, and OCIRepositories with a range, read tags without end. Before,
+/// each took a gibibyte.
 #[test]
 fn tags() {
     let Some(siege) = siege() else { return };

@@ -1,5 +1,5 @@
-//! Kubeconfigs of a tenant for the stage that an ImagePolicy promotes from: with files and programs of the controller's machine, with
-//! addresses at which it might use its own identity, and with servers that answer too much.
+//! Kubeconfigs of a tenant for the stage that an ImagePolicy promotes from: with files and programs of the controller's
+//! machine, with addresses at which it might use its own identity, and with servers that answer too much.
 
 use serde_json::{Value as Json, json};
 
@@ -135,7 +135,8 @@ fn to_the_controllers_own_cluster() {
     siege.stands();
 }
 
-/// For a server of the tenant that asks for credentials and sends elsewhere, and for one inside the cluster whose answers are secret.
+/// For a server of the tenant that asks for credentials and sends elsewhere, and for one inside the cluster
+/// whose answers are secret.
 #[test]
 fn to_servers_that_are_no_clusters() {
     let Some(siege) = siege() else { return };

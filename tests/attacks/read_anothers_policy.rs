@@ -36,8 +36,8 @@ fn holds(repo: &Repo, tag: &str) -> bool {
     String::from_utf8_lossy(&repo.show("main", "a.yaml")).contains(tag)
 }
 
-/// A tenant names a policy of another one that allows nobody, and one that is not there: nothing that he sees differs, also when the
-/// policy changes.
+/// A tenant names a policy of another one that allows nobody, and one that is not there: nothing that he sees differs,
+/// also when the policy changes.
 #[test]
 fn by_naming_it() {
     let Some(siege) = siege() else { return };

@@ -46,8 +46,9 @@ impl Liar {
     }
 }
 
-/// A tenant names a foreign private repository and its user, a wrong password, and a proxy of his own, behind which a server says that
-/// the branch is at a commit that he has heard of. He gets neither the files, nor a word of what the controller has of them.
+/// A tenant names a foreign private repository and its user, a wrong password, and a proxy of his own, behind which a
+/// server says that the branch is at a commit that he has heard of. He gets neither the files, nor a word of what the
+/// controller has of them.
 #[test]
 fn by_a_proxy_that_lies() {
     let Some(siege) = siege() else { return };
@@ -106,8 +107,8 @@ fn by_a_proxy_that_lies() {
     siege.stands();
 }
 
-/// A tenant has a transfer that never ends, with ten hours to spare, from a repository that others use as well. They wait for it as
-/// long as they want to and not as long as he does, and are told.
+/// A tenant has a transfer that never ends, with ten hours to spare, from a repository that others use as well. They
+/// wait for it as long as they want to and not as long as he does, and are told.
 #[test]
 fn by_a_transfer_that_never_ends() {
     let Some(siege) = siege() else { return };

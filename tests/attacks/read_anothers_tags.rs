@@ -44,8 +44,8 @@ fn docker_config(host: &str, user: &str, password: &str) -> Json {
     json!({"type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": config.to_string()}})
 }
 
-/// A tenant names a foreign private image without its credentials. The scan fails, and the policy does not get the tags that
-/// the other's scan has found.
+/// A tenant names a foreign private image without its credentials. The scan fails, and the policy does not get the tags
+/// that the other's scan has found.
 #[test]
 fn without_its_credentials() {
     let Some(siege) = siege() else { return };
@@ -69,8 +69,8 @@ fn without_its_credentials() {
     siege.stands();
 }
 
-/// A tenant scans the image of another through a proxy of his own, which answers with a tag that is newer than any other. Only he
-/// gets to see it.
+/// A tenant scans the image of another through a proxy of his own, which answers with a tag that is newer than any
+/// other. Only he gets to see it.
 #[test]
 fn and_write_them_through_a_proxy() {
     let Some(siege) = siege() else { return };

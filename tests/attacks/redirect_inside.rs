@@ -1,5 +1,5 @@
-//! Public servers that redirect the controller to private addresses: its own machine, its network, the metadata of its cloud.
-//! Names that resolve to them count as much as addresses.
+//! Public servers that redirect the controller to private addresses: its own machine, its network, the metadata of its
+//! cloud. Names that resolve to them count as much as addresses.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,8 @@ use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, OCI_REPOSITORY, ObjectKind, World, git_repository};
 
-/// An address of the network for documentation (RFC 5737), which counts as outside. It is given to this machine alone, and stays.
+/// An address of the network for documentation (RFC 5737), which counts as outside. It is given to this
+/// machine alone, and stays.
 const OUTSIDE: &str = "198.51.100.7";
 
 /// An address outside that leads to a server of the test's. None where this machine may not be given the address.

@@ -107,8 +107,8 @@ fn a_git_login_to_a_server_of_the_tenants() {
     siege.stands();
 }
 
-/// The tenant names Google's own hosts with a proxy, which answers with certificates that the object makes the controller
-/// trust, or with any where verification is off: for images, artifacts, buckets and Git.
+/// The tenant names Google's own hosts with a proxy, which answers with certificates that the object makes the
+/// controller trust, or with any where verification is off: for images, artifacts, buckets and Git.
 #[test]
 fn a_login_through_a_proxy_that_reads_along() {
     let Some(siege) = siege() else { return };

@@ -1,5 +1,5 @@
-//! One controller for all tenants of a cluster, as run by a platform team, and an innocent tenant who must be able to work
-//! during the attacks.
+//! One controller for all tenants of a cluster, as run by a platform team, and an innocent tenant who must be able to
+//! work during the attacks.
 //!
 //! ```ignore
 //! let Some(siege) = siege() else { return };
@@ -9,7 +9,8 @@
 //! siege.stands();
 //! ```
 //!
-//! An attack that needs other flags has a controller of its own, `World::controller`, and the label `siege=outside` on its objects.
+//! An attack that needs other flags has a controller of its own, `World::controller`, and the label
+//! `siege=outside` on its objects.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -147,7 +148,8 @@ fn flags(selector: &str) -> Vec<String> {
     ]
 }
 
-/// The work of the innocent tenant: publishes a tag and a ConfigMap, waits until the tag is committed and the map applied, and so on.
+/// The work of the innocent tenant: publishes a tag and a ConfigMap, waits until the tag is committed and the map
+/// applied, and so on.
 fn work(world: World<'static>, innocent: &Innocent) {
     let interval = format!("{}s", INTERVAL.as_secs());
     let cluster = world.cluster;

@@ -97,7 +97,8 @@ fn add(world: &World<'_>, name: &str, (host, tag, by): (&str, &str, &str), timeo
     world.add(OCI_REPOSITORY, name, spec);
 }
 
-/// Bundles, envelopes and annotations of the largest size that is read, each of which would take a hundred megabytes and more.
+/// Bundles, envelopes and annotations of the largest size that is read, each of which would take a
+/// hundred megabytes and more.
 #[test]
 fn signatures_that_swell() {
     let Some(siege) = siege() else { return };
@@ -159,8 +160,8 @@ fn signatures_that_swell() {
     siege.stands();
 }
 
-/// A registry that lists referrers on page after page, none of them a signature: 100,000 in all. Each object ends as soon as there are too many
-/// for signatures, and long before its timeout.
+/// A registry that lists referrers on page after page, none of them a signature: 100,000 in all. Each object ends as
+/// soon as there are too many for signatures, and long before its timeout.
 #[test]
 fn referrers_without_end() {
     let Some(siege) = siege() else { return };

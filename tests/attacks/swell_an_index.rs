@@ -1,4 +1,5 @@
-//! Indexes of chart repositories that take many times their bytes once they are read: of entries, charts and lists of a few bytes each.
+//! Indexes of chart repositories that take many times their bytes once they are read: of entries, charts and lists
+//! of a few bytes each.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Attempts to get the controller's own tokens: for the API server, for a cloud, for Vault. Each tenant has a server that records
-//! all requests.
+//! Attempts to get the controller's own tokens: for the API server, for a cloud, for Vault. Each tenant has a server
+//! that records all requests.
 
 use std::process::Command;
 
@@ -140,7 +140,8 @@ fn the_controllers_token_for_the_api_server_by_naming_it_as_audience() {
     siege.stands();
 }
 
-/// With isolated tenants, a tenant makes the controller use its own identity at the tenant's server: a token of this cluster, or of Google.
+/// With isolated tenants, a tenant makes the controller use its own identity at the tenant's server: a token of this
+/// cluster, or of Google.
 #[test]
 fn the_controllers_identity_where_tenants_are_kept_apart() {
     let Some(siege) = siege() else { return };
@@ -184,7 +185,8 @@ fn the_controllers_identity_where_tenants_are_kept_apart() {
     siege.stands();
 }
 
-/// The tenant promotes from a Kustomization for a cluster that a ConfigMap names, where other processes apply Kustomizations.
+/// The tenant promotes from a Kustomization for a cluster that a ConfigMap names, where other
+/// processes apply Kustomizations.
 #[test]
 fn the_controllers_identity_by_a_promotion() {
     let Some(siege) = siege() else { return };

@@ -1,4 +1,5 @@
-//! A pull request with manifests that name other servers, where a job has credentials in its environment and runs `update -f`.
+//! A pull request with manifests that name other servers, where a job has credentials in its environment
+//! and runs `update -f`.
 
 use std::process::Command;
 

@@ -1,4 +1,5 @@
-//! Where the files of a fleet come from: revisions, URLs, other repositories, registries, artifacts made of the repository.
+//! Where the files of a fleet come from: revisions, URLs, other repositories, registries, artifacts
+//! made of the repository.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -517,7 +518,8 @@ fn two_states_of_a_repository_are_compared() {
     assert!(ran.code == 2 && ran.err.contains("\"v9\""), "{}", ran.err);
 }
 
-/// Objects of a bucket are files of a Kustomization, and have the chart of a release. Without a Secret it is asked anonymously.
+/// Objects of a bucket are files of a Kustomization, and have the chart of a release. Without a Secret
+/// it is asked anonymously.
 #[test]
 fn a_bucket_is_fetched_with_the_keys_that_the_manifests_name() {
     let Some(moto) = Moto::start() else { return };

@@ -1,5 +1,5 @@
-//! Small fleets (`fixtures/fleets`) as we build them, beside `flux build kustomization` of the real CLI: the same objects, Kustomization by
-//! Kustomization.
+//! Small fleets (`fixtures/fleets`) as we build them, beside `flux build kustomization` of the real CLI: the same
+//! objects, Kustomization by Kustomization.
 
 mod flux;
 mod normal;
@@ -16,7 +16,8 @@ use flux::{Flux, Reality};
 /// Objects by the `NAMESPACE/NAME` of their Kustomization.
 type Groups = BTreeMap<String, Vec<Value>>;
 
-/// A fixture, the folder in it that a cluster reconciles, and the GitRepository in flux-system that stands for the whole of it.
+/// A fixture, the folder in it that a cluster reconciles, and the GitRepository in flux-system that stands for
+/// the whole of it.
 const FLEETS: [(&str, &str, &str); 5] = [
     ("overlays", "clusters/live/00", "estate"),
     ("overlays", "clusters/build/00", "estate"),

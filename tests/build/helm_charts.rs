@@ -5,7 +5,8 @@ use bumpwright_testkit::repo::{git, run};
 use std::path::Path;
 use std::process::Command;
 
-/// A chart with what helm does besides templates: a subchart with a condition and an alias, definitions, hooks, tests, versions of APIs.
+/// A chart with what helm does besides templates: a subchart with a condition and an alias, definitions, hooks,
+/// tests, versions of APIs.
 pub(super) const FILES: &[(&str, &str)] = &[
     (
         "charts/web/Chart.yaml",

@@ -499,8 +499,8 @@ fn what_cannot_be_rendered_is_told_with_its_place() {
     }
 }
 
-/// A value that the schema of the chart refuses is told where it stands; each fault of `valuesFrom` is told, not the first
-/// one only.
+/// A value that the schema of the chart refuses is told where it stands; each fault of `valuesFrom` is told, not
+/// the first one only.
 #[test]
 fn a_fault_of_a_value_is_told_where_the_value_is() {
     const BAD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad, namespace: apps}\ndata: {values.yaml: 'replicas: two'}\n";

@@ -457,7 +457,8 @@ fn redacted_values_are_masked_with_and_without_keys() {
     assert!(!error.is_empty());
 }
 
-/// Of several Kustomizations in a file one is taken by its name; it fits the schema and has only annotations that there are.
+/// Of several Kustomizations in a file one is taken by its name; it fits the schema and has only
+/// annotations that there are.
 #[test]
 fn a_kustomization_is_picked_by_name_and_held_against_the_schema() {
     let bench = bench("  postBuild: {substitute: {cluster: east}}\n");

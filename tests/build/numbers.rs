@@ -1,4 +1,5 @@
-//! Numbers, and texts that look like numbers, as `build -k` prints them: beside `flux build kustomization` of the real CLI, byte for byte.
+//! Numbers, and texts that look like numbers, as `build -k` prints them: beside `flux build kustomization` of the real
+//! CLI, byte for byte.
 
 use std::fmt::Write as _;
 use std::process::Command;

@@ -47,7 +47,8 @@ fn bash_completes_commands_flags_and_values() {
         ("bumpwright completions fi", "fish"),
         ("bumpwright controller --feature", "--feature-gates"),
     ] {
-        // As readline calls the function: the words, the index of the current one, the command, the current and the previous word.
+        // As readline calls the function: the words, the index of the current one, the command, the current
+        // and the previous word.
         let ask = format!(
             "source ./script; COMP_WORDS=({line}); COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 )); \
              function=$(complete -p bumpwright | sed 's/.*-F \\([^ ]*\\).*/\\1/'); \

@@ -1,7 +1,8 @@
-//! The pages below `docs/`: each is in the book's summary, links and anchors resolve, commands parse, manifests fit the schemas of their
-//! kinds, and blocks that say so are run (`documents/page.rs` has the notes that a block may have).
+//! The pages below `docs/`: each is in the book's summary, links and anchors resolve, commands parse, manifests fit the
+//! schemas of their kinds, and blocks that say so are run (`documents/page.rs` has the notes that a block may have).
 //!
-//! `faults` are pure functions over paths and texts, with tests of their own: a checker that cannot fail checks nothing.
+//! `faults` are pure functions over paths and texts, with tests of their own: a checker that
+//! cannot fail checks nothing.
 
 mod commands;
 mod links;

@@ -1,7 +1,7 @@
 //! `bumpwright explain`: every code that the program says has an explanation, and nothing else has one.
 //!
-//! Reasons of conditions and events are a type (`bumpwright_api::Reason`), so their list is complete. The code is read for the kinds that
-//! use them, and for the codes of other types.
+//! Reasons of conditions and events are a type (`bumpwright_api::Reason`), so their list is complete. The code is read
+//! for the kinds that use them, and for the codes of other types.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! Reports of findings, held to their formats by others: Python's jsonschema with docs/reference/findings.schema.json, check-jsonschema
-//! with the official schema of SARIF 2.1.0, and xmlschema with the schema of Jenkins (`fixtures/findings`).
+//! Reports of findings, held to their formats by others: Python's jsonschema with
+//! docs/reference/findings.schema.json, check-jsonschema with the official schema of SARIF 2.1.0, and xmlschema with
+//! the schema of Jenkins (`fixtures/findings`).
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -115,7 +116,8 @@ fn rules_and_severities_of_the_schema_are_those_of_the_program() {
     assert_eq!(properties["severity"]["enum"], json!(severities));
 }
 
-/// Returns whether a program accepts a text as a file that it is given last, and what it says. None without the program.
+/// Returns whether a program accepts a text as a file that it is given last, and what it says.
+/// None without the program.
 fn accepts(program: &str, arguments: &[&Path], name: &str, text: &str) -> Option<(bool, String)> {
     let program = bumpwright_testkit::tool(program)?;
     let bench = Bench::new();

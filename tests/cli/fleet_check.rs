@@ -195,7 +195,8 @@ fn the_path_of_a_kustomization_exists() {
     }
 }
 
-/// What is in a folder without a kustomization.yaml is applied, also what is not a manifest: the hint says how to leave it out.
+/// What is in a folder without a kustomization.yaml is applied, also what is not a manifest: the hint says how
+/// to leave it out.
 #[test]
 fn a_file_that_is_not_a_manifest_is_told_with_the_way_out() {
     let bench = sound();
@@ -858,7 +859,8 @@ fn an_encrypted_secret_needs_decryption() {
     assert!(document.to_string().contains(told), "{document}");
 }
 
-/// A merge patch on a kind without a schema replaces a list: the place of the patch, and the way that the definition in the fleet shows.
+/// A merge patch on a kind without a schema replaces a list: the place of the patch, and the way that the definition
+/// in the fleet shows.
 #[test]
 fn items_that_a_patch_drops_are_found() {
     let bench = sound();
@@ -938,7 +940,8 @@ fn values_that_are_not_a_text_are_an_error() {
     assert!(!map("{values.yaml: null}"));
 }
 
-/// A misspelt key of a release is found at its place; what a chart passes on, its defaults, `global` and keys of Secrets are not told.
+/// A misspelt key of a release is found at its place; what a chart passes on, its defaults, `global` and keys of
+/// Secrets are not told.
 #[test]
 fn values_that_no_template_reads_are_told() {
     let bench = Bench::new();

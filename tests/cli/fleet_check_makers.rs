@@ -1,4 +1,5 @@
-//! `bumpwright fleet check`: what operators make is there, hints name what could make an object, and what is no secret is none.
+//! `bumpwright fleet check`: what operators make is there, hints name what could make an object, and what is
+//! no secret is none.
 
 use crate::fleet_check::{encrypted, found, kustomization, sound};
 use bumpwright_testkit::cli::Bench;

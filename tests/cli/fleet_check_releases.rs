@@ -108,7 +108,8 @@ fn a_value_of_a_patch_is_told_there() {
     );
 }
 
-/// A patch may give all releases of a folder values that only some of their charts have; what none of them reads is told.
+/// A patch may give all releases of a folder values that only some of their charts have; what none of
+/// them reads is told.
 #[test]
 fn a_value_of_a_patch_for_all_releases_may_be_for_others() {
     let bench = bench(CONFIG, CHART);
@@ -189,7 +190,8 @@ fn a_release_has_one_chart() {
     }
 }
 
-/// A patch of a post-renderer whose target is not in the chart does nothing; one that several releases have is meant for some.
+/// A patch of a post-renderer whose target is not in the chart does nothing; one that several releases have
+/// is meant for some.
 #[test]
 fn a_patch_for_no_object_of_its_releases_is_told() {
     let with = |kind: &str| {

@@ -1,4 +1,5 @@
-//! `bumpwright fleet diff`: whatever a commit, or what is not committed yet, changes in what a cluster has is shown, and nothing else.
+//! `bumpwright fleet diff`: whatever a commit, or what is not committed yet, changes in what a cluster has is
+//! shown, and nothing else.
 
 use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::repo::{git, run};
@@ -263,7 +264,8 @@ fn nothing_differs_in_what_an_operator_makes() {
     bench.ok(&["fleet", "diff", "--from", "HEAD", "clusters/production"]);
 }
 
-/// Releases that install the same are not rendered; what their charts define, and what others give, counts all the same.
+/// Releases that install the same are not rendered; what their charts define, and what others give,
+/// counts all the same.
 #[test]
 fn releases_are_compared_by_what_they_are_made_of() {
     let bench = bench("");

@@ -98,7 +98,8 @@ fn a_cluster_is_a_folder_whose_source_is_beside_its_kustomization() {
     assert_eq!(report["counts"]["kustomizations"], 15, "{report}");
 }
 
-/// `flux bootstrap --path=./`. With other clusters, or under other names, a Kustomization of the root is that of another repository.
+/// `flux bootstrap --path=./`. With other clusters, or under other names, a Kustomization of the root is
+/// that of another repository.
 #[test]
 fn the_root_is_a_cluster_where_it_was_bootstrapped_and_there_is_no_other() {
     let sync = |name: &str, path: &str| [source("flux-system"), kustomization(name, path, "")].join("---\n");
@@ -213,7 +214,8 @@ fn what_an_operator_syncs_has_the_name_of_its_namespace() {
     }
 }
 
-/// What reconciles the entry applies itself: its variables are in its own variables, and its patches in its own patches.
+/// What reconciles the entry applies itself: its variables are in its own variables, and its patches
+/// in its own patches.
 #[test]
 fn what_reconciles_the_entry_is_what_it_makes_of_itself() {
     let spec = ", postBuild: {substitute: {ENV: prod, FULL: '${ENV}-00'}}, patches: [{target: {kind: Kustomization}, patch: '- {op: \

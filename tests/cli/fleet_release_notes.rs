@@ -1,5 +1,5 @@
-//! `bumpwright fleet review --release-notes`: what the releases of new images are, by their labels in a real registry, and a stub of
-//! Gitea's API.
+//! `bumpwright fleet review --release-notes`: what the releases of new images are, by their labels in a real registry,
+//! and a stub of Gitea's API.
 
 use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::registry::Registry;

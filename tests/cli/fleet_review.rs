@@ -116,8 +116,8 @@ fn a_selector_that_a_value_changes_is_an_error_at_the_release() {
     assert!(text.contains("warning[immutable-field]"), "{text}");
 }
 
-/// What a chart makes of a value is found where the change has the value: in the release, in a patch of an overlay, or in
-/// what kustomize replaces.
+/// What a chart makes of a value is found where the change has the value: in the release, in a patch of an overlay, or
+/// in what kustomize replaces.
 #[test]
 fn a_finding_is_at_the_line_that_the_change_has() {
     let values = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata:\n  name: web\n  namespace: web\nspec:\n  values:\n    \

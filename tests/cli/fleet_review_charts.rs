@@ -104,7 +104,8 @@ fn a_definition_that_is_gone_from_a_chart_stays() {
     }
 }
 
-/// A chart in Git with other files and the same version is not taken: that is said by the difference, the review and its findings.
+/// A chart in Git with other files and the same version is not taken: that is said by the difference, the
+/// review and its findings.
 #[test]
 fn a_chart_in_the_same_version_is_kept() {
     let bench = bench();

@@ -1,5 +1,5 @@
-//! `bumpwright fleet review --comment`: one comment at the request of a job, at forges that are GitHub, Gitea and GitLab by their
-//! documents.
+//! `bumpwright fleet review --comment`: one comment at the request of a job, at forges that are GitHub, Gitea and
+//! GitLab by their documents.
 
 use bumpwright_testkit::cli::{Bench, Ran, ran};
 use bumpwright_testkit::forge::{ACCOUNT, Forge, ForgeKind, GitLab, PROJECT, refused};

@@ -1,4 +1,5 @@
-//! Flux 2.10: each flag and gate of its four controllers is accepted, and has a row in `docs/reference/flux-versions.md`.
+//! Flux 2.10: each flag and gate of its four controllers is accepted, and has a row in
+//! `docs/reference/flux-versions.md`.
 
 use std::path::Path;
 use std::process::Command;

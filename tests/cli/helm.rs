@@ -1,5 +1,5 @@
-//! `bumpwright helm template`: flags, files, registries and repositories. What charts render to is held by the recorded cases of
-//! the `helm` crate.
+//! `bumpwright helm template`: flags, files, registries and repositories. What charts render to is held by the recorded
+//! cases of the `helm` crate.
 
 use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::registry::{Access, Options, Registry};
@@ -434,7 +434,8 @@ fn the_login_of_a_repository_is_not_for_the_host_that_its_index_names() {
     assert_eq!(logins, [false, true]);
 }
 
-/// `~/.netrc` counts for the host that it names. A host that the index names does not get the login, whatever the flags.
+/// `~/.netrc` counts for the host that it names. A host that the index names does not get the
+/// login, whatever the flags.
 #[test]
 fn the_login_of_netrc_is_for_the_repository_only() {
     let bench = Bench::new();

@@ -547,7 +547,8 @@ fn rules_and_folders_without_images_propose_nothing() {
     assert!(ran.err.contains("is not the name of an object"), "{}", ran.err);
 }
 
-/// A chart is asked which values are images: keys of any name, names that it completes, and values that it does not read.
+/// A chart is asked which values are images: keys of any name, names that it completes, and values that
+/// it does not read.
 #[test]
 fn charts_say_which_values_are_images() {
     let Some(registry) = registry() else { return };
@@ -603,7 +604,8 @@ fn charts_say_which_values_are_images() {
     assert!(!ran.err.contains("guessed"), "{}", ran.err);
 }
 
-/// A version that the chart makes another text of is told, whatever its key is called; so is a reference with expressions of a template.
+/// A version that the chart makes another text of is told, whatever its key is called; so is a reference with
+/// expressions of a template.
 #[test]
 fn what_a_template_makes_something_else_of_is_told() {
     let bench = Bench::new();

@@ -134,7 +134,8 @@ fn what_cannot_be_rewritten_is_told_and_stays() {
 
 const NAMED: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: old}\ndata: {a: b}\n";
 
-/// A field with which an object would differ stays; the others are rewritten. Each file with the fields that stay, and what is said.
+/// A field with which an object would differ stays; the others are rewritten. Each file with the fields that stay,
+/// and what is said.
 #[test]
 fn fields_that_would_change_an_object_stay() {
     let head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
@@ -176,7 +177,8 @@ fn fields_that_would_change_an_object_stay() {
     }
 }
 
-/// A component is no build: those that use it say what it changes. What nothing builds is rewritten where it cannot matter.
+/// A component is no build: those that use it say what it changes. What nothing builds is rewritten
+/// where it cannot matter.
 #[test]
 fn components_are_proven_by_those_that_use_them() {
     let patch = "namespace: global\npatchesJson6902:\n- target: {version: v1, kind: ConfigMap, name: c}\n  \

@@ -83,7 +83,8 @@ fn errors_name_the_command_or_the_folder() {
     }
 }
 
-/// groff with preconv, as `man` runs it, and mandoc's own lint. A page has no date, so that it is the same in each build.
+/// groff with preconv, as `man` runs it, and mandoc's own lint. A page has no date, so that it is the
+/// same in each build.
 #[test]
 fn readers_of_manuals_have_nothing_to_say() {
     let bench = exported();

@@ -199,8 +199,8 @@ fn documents() -> Vec<(String, String)> {
     found
 }
 
-/// IUA-061, IUA-064 to IUA-067, N-014 to N-018: every template of the documents of v1beta1, v1beta2 and v1 renders, but for the one
-/// that Go refuses too (C28).
+/// IUA-061, IUA-064 to IUA-067, N-014 to N-018: every template of the documents of v1beta1, v1beta2 and v1 renders, but
+/// for the one that Go refuses too (C28).
 #[test]
 fn the_documents_templates() {
     let documents = documents();

@@ -672,7 +672,8 @@ fn example(folder: &str) -> Vec<(PathBuf, String)> {
     files.into_iter().filter_map(read).collect()
 }
 
-/// Every example of ImageUpdateAutomation v1beta1, *Migrating from v1alpha1*: what stands above `# becomes` becomes what stands below.
+/// Every example of ImageUpdateAutomation v1beta1, *Migrating from v1alpha1*: what stands above `# becomes`
+/// becomes what stands below.
 #[test]
 fn the_steps_of_the_document_are_taken() {
     let steps: Vec<_> = example("004")
@@ -736,7 +737,8 @@ fn documents_of(text: &str) -> Option<Vec<Value>> {
     serde_saphyr::from_multiple(text).ok()
 }
 
-/// The objects that the recorded scenarios apply, as JSON and as YAML within a list, and the files of their repositories.
+/// The objects that the recorded scenarios apply, as JSON and as YAML within a list, and the
+/// files of their repositories.
 #[test]
 fn the_recorded_scenarios_go_through() {
     let root = corpora().join("harness/scenarios/image");

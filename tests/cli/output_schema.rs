@@ -1,5 +1,5 @@
-//! `docs/reference/output.schema.json`: real outputs of `update --output json`, validated by Python's jsonschema, which comes with moto
-//! (`tests/tools/prepare`).
+//! `docs/reference/output.schema.json`: real outputs of `update --output json`, validated by Python's jsonschema, which
+//! comes with moto (`tests/tools/prepare`).
 
 use std::process::Command;
 

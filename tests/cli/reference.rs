@@ -1,5 +1,5 @@
-//! The pages of `docs/reference` that are generated from the program: its flags, gates, annotations, metrics, definitions and rules.
-//! `BLESS=1` rewrites them; else they are compared.
+//! The pages of `docs/reference` that are generated from the program: its flags, gates, annotations, metrics,
+//! definitions and rules. `BLESS=1` rewrites them; else they are compared.
 
 mod annotations;
 mod commands;

@@ -43,8 +43,8 @@ fn recorded_scenarios_of_kustomize_controller() {
     );
 }
 
-/// What client-go says instead of "context deadline exceeded" alone, when the wait for its own rate limiter would end later, and
-/// in the middle of a request.
+/// What client-go says instead of "context deadline exceeded" alone, when the wait for its own rate limiter would end
+/// later, and in the middle of a request.
 const SAYS: [&str; 2] = [
     "client rate limiter Wait returned an error",
     "\\\": context deadline exceeded",
@@ -53,12 +53,12 @@ const SAYS: [&str; 2] = [
 /// The scenarios in which the flux CLI runs out of time.
 const OUT_OF_TIME: [&str; 2] = ["flux-create-export-delete DIFF", "flux-reconcile DIFF"];
 
-/// `flux events` sorts by whole seconds: ours are often within one, where the real controllers took longer. `flux diff` compares
-/// several objects at once and ends with the first that it cannot.
+/// `flux events` sorts by whole seconds: ours are often within one, where the real controllers took longer. `flux diff`
+/// compares several objects at once and ends with the first that it cannot.
 const BY_CHANCE: [&str; 2] = ["flux-trace-debug-events", "flux-diff"];
 
-/// `[  12s] NAME DIFF 3.4s` and its like, unless chance has it so. The runner has no other word for a listed scenario that waits
-/// for what never comes.
+/// `[  12s] NAME DIFF 3.4s` and its like, unless chance has it so. The runner has no other word for a listed scenario
+/// that waits for what never comes.
 fn is_unexpected(line: &str, listed: &str) -> bool {
     let Some((_, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once("s] ")) else {
         return false;

@@ -14,7 +14,8 @@ pub struct Stage {
     pub work: TempDir,
     /// Links to the programs.
     pub bin: PathBuf,
-    /// A harness plays several scenarios at a time, each with a cluster, and times count in them: two would be too much.
+    /// A harness plays several scenarios at a time, each with a cluster, and times count in them: two
+    /// would be too much.
     _turn: MutexGuard<'static, ()>,
 }
 

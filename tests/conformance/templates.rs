@@ -1,5 +1,5 @@
-//! Templates, compared with tables made by Go's `text/template`, by Sprig v3.3.0 and by image-automation-controller itself, and
-//! the image references that they can print, compared with a table by go-containerregistry.
+//! Templates, compared with tables made by Go's `text/template`, by Sprig v3.3.0 and by image-automation-controller
+//! itself, and the image references that they can print, compared with a table by go-containerregistry.
 
 use base64::Engine as _;
 use bumpwright_message::{self as message, Data, Era};

@@ -496,7 +496,8 @@ fn a_reference_that_stays_as_it_is_survives_a_lost_answer() {
     assert!(matches!(error, GitError::Transport(_)), "{error}");
 }
 
-/// The next fetch starts from what the mirror remembers, so that has to be what the server has, and what the mirror holds.
+/// The next fetch starts from what the mirror remembers, so that has to be what the server has, and
+/// what the mirror holds.
 #[test]
 fn the_mirror_remembers_what_was_accepted_and_nothing_else() {
     let world = World::new();

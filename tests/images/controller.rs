@@ -1,5 +1,5 @@
-//! `bumpwright controller` with a real API server: behaviour that Flux's controllers do not have. Shared behaviour is in
-//! `tests/conformance/harness.rs`.
+//! `bumpwright controller` with a real API server: behaviour that Flux's controllers do not have. Shared
+//! behaviour is in `tests/conformance/harness.rs`.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};

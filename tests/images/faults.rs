@@ -1,5 +1,5 @@
-//! Faults of a cluster under `bumpwright controller`: its API server is restarted, compacted, hangs, refuses and loses connections,
-//! and objects change concurrently. Nothing is lost and nothing is committed twice.
+//! Faults of a cluster under `bumpwright controller`: its API server is restarted, compacted, hangs, refuses and loses
+//! connections, and objects change concurrently. Nothing is lost and nothing is committed twice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -164,8 +164,8 @@ fn a_watch_that_falls_silent_is_begun_anew() {
     until("the change is seen", || watching.updates.load(Ordering::SeqCst) > 0);
 }
 
-/// Objects elsewhere change, those that are watched do not: the server's bookmarks say from where to go on, before it has forgotten
-/// what came then.
+/// Objects elsewhere change, those that are watched do not: the server's bookmarks say from where to go on, before it
+/// has forgotten what came then.
 #[test]
 fn a_watch_that_has_ended_goes_on_at_the_last_bookmark() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -1,5 +1,5 @@
-//! The flags of Flux's four controllers: each of their Deployments starts with our image in place of theirs, and limits on
-//! requests are respected.
+//! The flags of Flux's four controllers: each of their Deployments starts with our image in place of theirs, and limits
+//! on requests are respected.
 //!
 //! Takes about ten seconds.
 
@@ -30,7 +30,8 @@ const CONTROLLERS: [(&str, &str); 4] = [
 /// Where a process listens and writes is for the test to say.
 const PLACES: [&str; 4] = ["storage-path", "storage-addr", "metrics-addr", "health-addr"];
 
-/// All flags of a program of Flux with their defaults, by its own help: `      --name type   What it does (default value)`.
+/// All flags of a program of Flux with their defaults, by its own help: `      --name type   What
+/// it does (default value)`.
 fn flags_of(program: &str) -> Option<Vec<String>> {
     let output = Command::new(bumpwright_testkit::tool(program)?)
         .arg("--help")

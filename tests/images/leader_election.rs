@@ -1,5 +1,5 @@
-//! Two real processes and one lease: one is active, the other waits, however the first one ends. The leases are those of Flux's
-//! controllers, so the rules are client-go's (`tools/leaderelection`).
+//! Two real processes and one lease: one is active, the other waits, however the first one ends. The leases are those
+//! of Flux's controllers, so the rules are client-go's (`tools/leaderelection`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
-//! The image controllers with a real API server, and parts shared by all controllers: flags, leases, logs, metrics, events.
+//! The image controllers with a real API server, and parts shared by all controllers: flags,
+//! leases, logs, metrics, events.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -11,8 +11,8 @@ use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, git_repository};
 const IMAGES: usize = 100;
 const AUTOMATIONS: usize = 30;
 
-/// What may be held, in KiB. The code itself, which is larger without optimization, is not counted. The system's allocator keeps more
-/// than the one of what ships.
+/// What may be held, in KiB. The code itself, which is larger without optimization, is not counted. The system's
+/// allocator keeps more than the one of what ships.
 const MOST: u64 = if cfg!(feature = "jemalloc") { 40 << 10 } else { 64 << 10 };
 
 /// 100 images with 10 tags each, 100 policies, 30 automations with a repository each.

@@ -1,5 +1,5 @@
-//! Objects with each field that Flux 2.10 has brought: a check of the fleet finds nothing in them, `update -f` goes by them, and the
-//! API server keeps them (docs/reference/flux-versions.md).
+//! Objects with each field that Flux 2.10 has brought: a check of the fleet finds nothing in them, `update -f` goes by
+//! them, and the API server keeps them (docs/reference/flux-versions.md).
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::cli::Bench;

@@ -45,8 +45,8 @@ fn holds(repo: &Repo, branch: &str, file: &str, text: &str) {
     );
 }
 
-/// N-022, N-033: a strategy that nobody knows stalls the automation, by a reason of its own. Only a definition of the kind that is
-/// not ours lets one through.
+/// N-022, N-033: a strategy that nobody knows stalls the automation, by a reason of its own. Only a definition of the
+/// kind that is not ours lets one through.
 #[test]
 fn an_unknown_strategy_stalls_the_automation() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -80,7 +80,8 @@ fn an_unknown_strategy_stalls_the_automation() {
     holds(&repo, "main", "app.yaml", &marked("strategy", "1.1.0"));
 }
 
-/// IUA-022: what lies in another namespace is refused before any of it is read: no repository, no credentials, no clone.
+/// IUA-022: what lies in another namespace is refused before any of it is read: no repository,
+/// no credentials, no clone.
 #[test]
 fn a_source_of_another_namespace_is_refused_unread() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -135,8 +136,8 @@ fn mirrored(world: &World<'_>, controller: &str) -> (usize, bool) {
     (count, mirror.join("shallow").exists())
 }
 
-/// IUA-025: whatever `gitImplementation` says, the repository is updated. IUA-033: with `GitShallowClone=false` the whole history is
-/// fetched, and without it (IUA-032) the tip alone.
+/// IUA-025: whatever `gitImplementation` says, the repository is updated. IUA-033: with `GitShallowClone=false` the
+/// whole history is fetched, and without it (IUA-032) the tip alone.
 #[test]
 fn the_implementation_does_not_count_and_the_depth_is_a_gate() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -193,8 +194,8 @@ fn a_sparse_checkout_follows_no_link_to_its_path() {
     holds(&repo, "main", "real/app.yaml", &marked("sparse", "1.1.0"));
 }
 
-/// C30 without `GitForcePushBranch`: the push branch is continued; without `GitAllBranchReferences` as well nobody sees what it
-/// holds, so the commit is made on what is checked out, and nothing of the branch is lost.
+/// C30 without `GitForcePushBranch`: the push branch is continued; without `GitAllBranchReferences` as well nobody sees
+/// what it holds, so the commit is made on what is checked out, and nothing of the branch is lost.
 #[test]
 fn a_push_branch_is_continued_or_left_alone() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -230,8 +231,8 @@ fn a_push_branch_is_continued_or_left_alone() {
     }
 }
 
-/// N-046, N-055: what the conditions say, from a scan and a choice that succeed to each way in which they fail. While something goes
-/// on the reason is the one of Flux's controllers, which the documents have other words for.
+/// N-046, N-055: what the conditions say, from a scan and a choice that succeed to each way in which they fail. While
+/// something goes on the reason is the one of Flux's controllers, which the documents have other words for.
 #[test]
 fn conditions_tell_what_became_of_scans_and_choices() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -337,8 +338,8 @@ fn conditions_tell_what_became_of_scans_and_choices() {
     }
 }
 
-/// The guards of a policy hold in a cluster: what was chosen before stays, the message says why, and once the guard is gone the newer
-/// image is chosen.
+/// The guards of a policy hold in a cluster: what was chosen before stays, the message says why, and once the guard is
+/// gone the newer image is chosen.
 #[test]
 fn guards_keep_what_was_chosen() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -475,7 +476,8 @@ fn older_keys_of_certificates_are_told_in_the_log() {
     }
 }
 
-/// `bumpwright.dev/rules`: a ConfigMap of the automation's namespace names fields without markers; without it the automation is not ready.
+/// `bumpwright.dev/rules`: a ConfigMap of the automation's namespace names fields without markers; without it the
+/// automation is not ready.
 #[test]
 fn rules_of_a_config_map_are_followed() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -1,5 +1,5 @@
-//! From a chosen image to applied objects where other processes serve sources and Kustomizations, ours or Flux's. All intervals are an
-//! hour, so that nothing waits for one.
+//! From a chosen image to applied objects where other processes serve sources and Kustomizations, ours or Flux's. All
+//! intervals are an hour, so that nothing waits for one.
 
 use std::time::{Duration, Instant};
 

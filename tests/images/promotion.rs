@@ -1,5 +1,6 @@
-//! Promotion: a policy takes what a Kustomization of another stage has proven (docs/guides/promotion.md). Two stages of one repository
-//! run through from a tag to production; and stages that are set up by hand, as Flux's controllers would leave them.
+//! Promotion: a policy takes what a Kustomization of another stage has proven (docs/guides/promotion.md). Two
+//! stages of one repository run through from a tag to production; and stages that are set up by hand, as Flux's
+//! controllers would leave them.
 
 use crate::appliers::Applier;
 use bumpwright_testkit::apiserver::Cluster;
@@ -28,7 +29,8 @@ fn deployment(name: &str, image: &str, marker: &str) -> String {
     )
 }
 
-/// The stages `staging` and `production` of one repository, with a policy each; that of production promotes from staging.
+/// The stages `staging` and `production` of one repository, with a policy each; that of
+/// production promotes from staging.
 struct Stages {
     // Before the folder that has their logs and storage goes.
     _ours: Controller,
@@ -295,7 +297,8 @@ struct Staging {
 }
 
 impl Staging {
-    /// The stage in the namespace `there`, and an image repository with 1.0.0 and 1.1.0 in `namespace`. Staging runs 1.1.0.
+    /// The stage in the namespace `there`, and an image repository with 1.0.0 and 1.1.0 in
+    /// `namespace`. Staging runs 1.1.0.
     fn start(namespace: &str, there: &str) -> Option<Self> {
         let cluster = Cluster::shared()?;
         cluster.define();

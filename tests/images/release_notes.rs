@@ -1,5 +1,5 @@
-//! `bumpwright.dev/release-notes` and `review-release-notes`: what the releases of new images are, in the pull request of an automation, and in
-//! reviews. Registry and Git are real, the forge is a stub.
+//! `bumpwright.dev/release-notes` and `review-release-notes`: what the releases of new images are, in the pull request
+//! of an automation, and in reviews. Registry and Git are real, the forge is a stub.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,8 @@ use bumpwright_testkit::world::{
 };
 use serde_json::json;
 
-/// The forge of the automation has the release of `web`, whose label names it; the label of `inner` names an address inside.
+/// The forge of the automation has the release of `web`, whose label names it; the label of `inner`
+/// names an address inside.
 #[test]
 fn a_pull_request_says_what_the_releases_of_its_images_are() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -102,7 +103,8 @@ fn a_pull_request_says_what_the_releases_of_its_images_are() {
     assert_eq!(asked.load(Ordering::SeqCst), before);
 }
 
-/// A request of the repository has the releases of images that an ImageRepository names; that of a fork has none, and nobody is asked.
+/// A request of the repository has the releases of images that an ImageRepository names; that of a fork has none,
+/// and nobody is asked.
 #[test]
 fn a_review_says_what_the_releases_of_new_images_are() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -1,4 +1,5 @@
-//! What people take back in Git stays so, and production waits for staging, in a cluster (docs/guides/reverts.md, docs/guides/promotion.md).
+//! What people take back in Git stays so, and production waits for staging, in a cluster
+//! (docs/guides/reverts.md, docs/guides/promotion.md).
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
@@ -85,7 +86,8 @@ fn a_revert_stops_the_automation_until_there_is_a_newer_tag() {
     world.ready(AUTOMATION, "all", "True", |_, message| !message.contains("replaced"));
 }
 
-/// docs/guides/stages.md. The policy of production is another namespace's: the automation's own policies do not change meanwhile.
+/// docs/guides/stages.md. The policy of production is another namespace's: the automation's own policies
+/// do not change meanwhile.
 #[test]
 fn production_waits_for_what_git_says_of_staging() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -1,5 +1,5 @@
-//! Several processes share the objects: members come and go, each object is reconciled once. The leases are so long that a slow machine
-//! loses none; what happens to processes that are killed is in `tests/real/shards.rs`.
+//! Several processes share the objects: members come and go, each object is reconciled once. The leases are so long
+//! that a slow machine loses none; what happens to processes that are killed is in `tests/real/shards.rs`.
 
 mod disk;
 

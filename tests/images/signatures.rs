@@ -1,4 +1,5 @@
-//! Policies that choose by signatures, in a cluster: an image that does not verify is not chosen, and the message says why.
+//! Policies that choose by signatures, in a cluster: an image that does not verify is not chosen, and
+//! the message says why.
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::images::Media;

@@ -108,8 +108,8 @@ fn a_full_disk_is_told_and_waited_for() {
     assert!(!controller.log().contains("panicked"), "{}", controller.log());
 }
 
-/// Replicas with a storage each take turns. The one that scanned before the other did has older tags, of which its policies would choose
-/// an older image.
+/// Replicas with a storage each take turns. The one that scanned before the other did has older tags, of which its
+/// policies would choose an older image.
 #[test]
 fn a_process_with_the_tags_of_an_older_scan_scans_again() {
     let Some(cluster) = Cluster::shared() else { return };

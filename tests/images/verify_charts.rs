@@ -1,5 +1,5 @@
-//! `bumpwright.dev/verify: build` with charts of other sources: a registry and a chart repository, both with a password;
-//! artifacts of other GitRepositories and Buckets.
+//! `bumpwright.dev/verify: build` with charts of other sources: a registry and a chart repository, both with a
+//! password; artifacts of other GitRepositories and Buckets.
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::digests::sha256;

@@ -1,4 +1,5 @@
-//! `bumpwright.dev/verify: server`: what a commit changes is sent to the real API server as dry runs, as the account that applies it.
+//! `bumpwright.dev/verify: server`: what a commit changes is sent to the real API server as dry runs, as the
+//! account that applies it.
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::cli::Bench;

@@ -1,5 +1,5 @@
-//! `deploy/chart`: the real helm makes the objects of `bumpwright install` and of kustomize, refuses values that are none, and
-//! installs, upgrades and uninstalls at a real API server.
+//! `deploy/chart`: the real helm makes the objects of `bumpwright install` and of kustomize, refuses values that are
+//! none, and installs, upgrades and uninstalls at a real API server.
 
 mod server;
 mod tenant;

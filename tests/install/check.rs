@@ -1,4 +1,5 @@
-//! `bumpwright check` at a real API server. The test writes what the Deployment's controller, a kubelet and the leaders would.
+//! `bumpwright check` at a real API server. The test writes what the Deployment's controller, a kubelet
+//! and the leaders would.
 
 use serde_json::{Value as Json, json};
 
@@ -216,8 +217,8 @@ fn releases_without_a_controller_are_told(cluster: &Cluster) {
     assert!(!ran.out.contains("HelmReleases"), "{}", ran.out);
 }
 
-/// An account gets what `check --pre` has said that it may not, and the right to grant; then it installs, and prunes what an
-/// administrator installed before.
+/// An account gets what `check --pre` has said that it may not, and the right to grant; then it installs, and prunes
+/// what an administrator installed before.
 fn the_rights_that_are_named_are_enough(cluster: &Cluster, bench: &Bench, said: &str) {
     let denied = said
         .lines()
@@ -445,7 +446,8 @@ fn several_processes_are_checked_as_one_installation() {
     check(&cluster, &[], 1, &wrong);
 }
 
-/// Definitions of an older Flux, which an installation leaves as they are: without v1 the controllers would wait for ever.
+/// Definitions of an older Flux, which an installation leaves as they are: without v1 the controllers
+/// would wait for ever.
 #[test]
 fn definitions_that_are_too_old_are_found_before_an_installation() {
     let Some(cluster) = Cluster::start() else { return };

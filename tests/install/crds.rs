@@ -1,5 +1,5 @@
-//! The definitions of the kinds: `crds/` is the output of `bumpwright crds`, schemas and Rust types have the same fields,
-//! and a real API server accepts, refuses and defaults as it should.
+//! The definitions of the kinds: `crds/` is the output of `bumpwright crds`, schemas and Rust types have the same
+//! fields, and a real API server accepts, refuses and defaults as it should.
 
 mod fields;
 mod server;

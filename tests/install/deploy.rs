@@ -1,5 +1,5 @@
-//! `deploy/` and `bumpwright install`: kustomize and the command make the same objects, a real API server accepts them, and the
-//! controllers can work with the granted rights.
+//! `deploy/` and `bumpwright install`: kustomize and the command make the same objects, a real API server accepts them,
+//! and the controllers can work with the granted rights.
 
 mod containerfile;
 mod dashboard;
@@ -107,7 +107,8 @@ fn beside_deploy(kustomization: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, root)
 }
 
-/// What kustomize makes of a kustomization of a user's own, which names folders of `deploy/` by `DEPLOY`. None without kustomize.
+/// What kustomize makes of a kustomization of a user's own, which names folders of `deploy/` by
+/// `DEPLOY`. None without kustomize.
 pub(crate) fn kustomized(kustomization: &str) -> Option<BTreeMap<String, Json>> {
     let kustomize = bumpwright_testkit::tool("kustomize")?;
     let (_folder, root) = beside_deploy(kustomization);

@@ -1,5 +1,5 @@
-//! The container image: built as `make image` builds it, pushed to a registry, pulled, compared with `deploy/`, and run as a runtime
-//! runs it. `Containerfile` is another way to one like it: `tests/install/deploy/containerfile.rs`.
+//! The container image: built as `make image` builds it, pushed to a registry, pulled, compared with `deploy/`, and run
+//! as a runtime runs it. `Containerfile` is another way to one like it: `tests/install/deploy/containerfile.rs`.
 
 mod container;
 mod controllers;

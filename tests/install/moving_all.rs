@@ -1,5 +1,6 @@
-//! `docs/guides/moving-all-controllers.md`, step by step: Flux's four controllers with a fleet, which bumpwright takes over and gives back.
-//! What is written to the fleet's objects meanwhile is counted, by their versions and by the audit log of the API server.
+//! `docs/guides/moving-all-controllers.md`, step by step: Flux's four controllers with a fleet, which bumpwright takes
+//! over and gives back. What is written to the fleet's objects meanwhile is counted, by their versions and by the audit
+//! log of the API server.
 
 use std::collections::BTreeMap;
 use std::path::Path;

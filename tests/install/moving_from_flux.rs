@@ -1,7 +1,8 @@
-//! `docs/guides/moving-from-flux.md`, step by step: its commands are run in its order, with Flux's own image controllers on the other side.
+//! `docs/guides/moving-from-flux.md`, step by step: its commands are run in its order, with Flux's own image
+//! controllers on the other side.
 //!
-//! The test stands in for the controllers that its API server lacks: it starts and stops the processes of Deployments by their
-//! replicas, and writes their status.
+//! The test stands in for the controllers that its API server lacks: it starts and stops the processes of Deployments
+//! by their replicas, and writes their status.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -447,7 +448,8 @@ fn a_lease_that_nobody_renews_is_taken_over() {
     assert_ne!(moving.holder(REFLECTOR), identity);
 }
 
-/// Where old Flux has stored older versions, ours can be installed, and `flux migrate` makes the way free for Flux's newer definitions.
+/// Where old Flux has stored older versions, ours can be installed, and `flux migrate` makes the way free
+/// for Flux's newer definitions.
 #[test]
 fn stored_versions_do_not_stand_in_the_way() {
     let Some(cluster) = cluster() else { return };

@@ -1,5 +1,6 @@
-//! The tarball and the sums of a release, as the scripts of `packaging/` make them. `make package` makes and tests all artifacts; here the
-//! binary is the one of the tests, behind a script, since packing all of it would take longer than the rest.
+//! The tarball and the sums of a release, as the scripts of `packaging/` make them. `make package` makes and tests
+//! all artifacts; here the binary is the one of the tests, behind a script, since packing all of it would take
+//! longer than the rest.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;

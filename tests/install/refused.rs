@@ -1,4 +1,5 @@
-//! The rule `refused-object` of `fleet check` beside a real API server: what one of the two refuses, the other refuses too.
+//! The rule `refused-object` of `fleet check` beside a real API server: what one of the two refuses,
+//! the other refuses too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +79,8 @@ metadata: {name: a, namespace: default}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 ";
 
-/// Kind, whether the server takes it, and the change: a JSON pointer with its value, or without if the field is removed.
+/// Kind, whether the server takes it, and the change: a JSON pointer with its value, or without if
+/// the field is removed.
 const ROWS: [(&str, bool, &str); 61] = [
     ("Deployment", false, "/spec/selector/matchLabels/app b"),
     ("Deployment", false, "/spec/selector/matchLabels/other a"),

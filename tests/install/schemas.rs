@@ -1,4 +1,5 @@
-//! The bundled schemas beside a real API server: what one of the two refuses, the other refuses too, and for the same unknown fields.
+//! The bundled schemas beside a real API server: what one of the two refuses, the other refuses too, and for
+//! the same unknown fields.
 
 use std::collections::BTreeSet;
 use std::sync::Once;
@@ -60,7 +61,8 @@ fn the_server_and_the_schemas_refuse_the_same() {
     );
 }
 
-/// Sends an object to the server and checks it; appends where the two differ, or the server does not do as the row says.
+/// Sends an object to the server and checks it; appends where the two differ, or the server does not do
+/// as the row says.
 fn compare(cluster: &Cluster, schemas: &Schemas, object: &Json, taken: bool, wrong: &mut Vec<String>) {
     let said = cluster.create(object, "fieldValidation=Strict&dryRun=All");
     let found = schemas.check(object);

@@ -18,8 +18,8 @@ fn run(cluster: &Cluster, arguments: &[&str]) -> Ran {
     Bench::new().run(&[&[command, kubeconfig.as_str()], flags].concat())
 }
 
-/// Runs the command at a terminal of its own, where this is typed and then the end of the input; its exit code, and what the
-/// terminal shows. None without `script`.
+/// Runs the command at a terminal of its own, where this is typed and then the end of the input; its exit code, and
+/// what the terminal shows. None without `script`.
 fn at_a_terminal(cluster: &Cluster, arguments: &[&str], typed: &str) -> Option<(i32, String)> {
     let bench = Bench::new();
     let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
@@ -426,7 +426,8 @@ fn several_processes_go_as_one_and_leave_their_volumes() {
     );
 }
 
-/// Each installation has bindings of its own. Those with the names of before go with the installation that they are for.
+/// Each installation has bindings of its own. Those with the names of before go with the installation
+/// that they are for.
 #[test]
 fn a_second_installation_leaves_the_bindings_of_the_first() {
     const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";

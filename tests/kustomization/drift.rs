@@ -1,5 +1,5 @@
-//! Changes of applied objects between two runs are always found, whether the objects of a kind may be listed or have to be
-//! read one by one; and a run without changes costs a few requests however many objects there are.
+//! Changes of applied objects between two runs are always found, whether the objects of a kind may be listed or have to
+//! be read one by one; and a run without changes costs a few requests however many objects there are.
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;

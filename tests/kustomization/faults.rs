@@ -198,7 +198,8 @@ fn an_artifact_that_is_replaced_is_followed() {
     let message = stopped.world.refused("app", "ArtifactFailed");
     assert_eq!(message, "Source is not ready, artifact not found, retrying in 1s");
     nothing_is_lost(&stopped.world);
-    // One whose archive has been replaced, as it is while the status of the source is behind: no event, and soon again (Flux 2.10).
+    // One whose archive has been replaced, as it is while the status of the source is behind: no event, and
+    // soon again (Flux 2.10).
     let other =
         json!({"artifact": {"url": url, "revision": "main@sha1:1", "digest": format!("sha256:{}", "1".repeat(64))}});
     let events = || {

@@ -1,5 +1,5 @@
-//! Data keys decrypted at AWS KMS (moto), Google Cloud KMS, Azure Key Vault and Vault (servers that check every request and
-//! decrypt), with every credential, in their order; and the recorded requests and errors of the real SOPS.
+//! Data keys decrypted at AWS KMS (moto), Google Cloud KMS, Azure Key Vault and Vault (servers that check every request
+//! and decrypt), with every credential, in their order; and the recorded requests and errors of the real SOPS.
 
 mod aws;
 mod azure;

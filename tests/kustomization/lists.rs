@@ -1,5 +1,5 @@
-//! Lists of versions: Kustomizations that are reconciled at the same time share them, no change is overlooked for that, and a list that the
-//! API server does not answer is no reason to compare the objects one by one.
+//! Lists of versions: Kustomizations that are reconciled at the same time share them, no change is overlooked for that,
+//! and a list that the API server does not answer is no reason to compare the objects one by one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

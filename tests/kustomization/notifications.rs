@@ -1,5 +1,5 @@
-//! What the notification-controller gets about Kustomizations (`fluxcd/pkg/apis/event/v1` 0.32.0): what was done, and with
-//! which source.
+//! What the notification-controller gets about Kustomizations (`fluxcd/pkg/apis/event/v1` 0.32.0): what was done,
+//! and with which source.
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;

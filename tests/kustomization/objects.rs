@@ -95,8 +95,8 @@ fn still_waits(world: &KustomizeWorld<'_>, name: &str) {
     assert_eq!(healthy["status"], "Unknown", "{name}: {:#}", object["status"]);
 }
 
-/// 000, *Health checks*: v1beta1 had no `apiVersion` there, so one that is missing means `apps/v1`; a version that is not served
-/// any more means the group at another one; one that cannot be read is said at once.
+/// 000, *Health checks*: v1beta1 had no `apiVersion` there, so one that is missing means `apps/v1`; a version that is
+/// not served any more means the group at another one; one that cannot be read is said at once.
 fn references_without_a_version_are_found(world: &KustomizeWorld<'_>) {
     let reference = |more: Json| {
         let mut reference = json!({"kind": "Deployment", "name": "unversioned", "namespace": world.namespace});
@@ -129,8 +129,9 @@ fn references_without_a_version_are_found(world: &KustomizeWorld<'_>) {
     assert_eq!(said, "unexpected GroupVersion string: a/b/c");
 }
 
-/// References whose namespace is left out, or empty, mean the Kustomization's own: a source, a dependency. Of patches and of fields
-/// to leave alone every part of the target may be left out. Only health checks have no namespace to go by.
+/// References whose namespace is left out, or empty, mean the Kustomization's own: a source, a dependency. Of
+/// patches and of fields to leave alone every part of the target may be left out. Only health checks have no
+/// namespace to go by.
 fn references_without_a_namespace_mean_their_own(world: &KustomizeWorld<'_>) {
     world.publish("first", "1", &[("map.yaml", &map("first", "1"))]);
     world.kustomize("first", json!({}));
@@ -226,8 +227,8 @@ fn expressions_are_for_all_objects_of_a_kind(world: &KustomizeWorld<'_>) {
     assert!(said.contains("Widget/") && said.contains("second"), "{said}");
 }
 
-/// K-156: the settings that the document recommends are taken as they are. K-183: `kubectl wait --for=condition=ready` sees the
-/// Kustomization become ready: it goes by a condition of that name in any case, of the newest generation.
+/// K-156: the settings that the document recommends are taken as they are. K-183: `kubectl wait --for=condition=ready`
+/// sees the Kustomization become ready: it goes by a condition of that name in any case, of the newest generation.
 fn recommended_settings_are_taken(world: &KustomizeWorld<'_>) {
     world.publish("recommended", "1", &[("map.yaml", &map("recommended", "1"))]);
     let spec = json!({
@@ -383,8 +384,8 @@ fn external_artifacts_are_sources_where_the_gate_lets_them() {
     assert_eq!(world.value("app", "key"), "1");
 }
 
-/// The gate `CacheSecretsAndConfigMaps`: without it each read of a Secret or a ConfigMap is a request; with it they are watched, so
-/// that none is, and what changes is seen all the same.
+/// The gate `CacheSecretsAndConfigMaps`: without it each read of a Secret or a ConfigMap is a request; with it they are
+/// watched, so that none is, and what changes is seen all the same.
 #[test]
 fn configs_that_are_watched_cost_no_requests() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -440,8 +441,8 @@ fn configs_that_are_watched_cost_no_requests() {
     assert_eq!(controller.stop(), Some(0));
 }
 
-/// What one Kustomization needs is there when it builds by itself, and not for four at once: they go one after the other, and none
-/// of them is told to have failed.
+/// What one Kustomization needs is there when it builds by itself, and not for four at once: they go one after the
+/// other, and none of them is told to have failed.
 #[test]
 fn builds_that_have_no_room_beside_each_other_take_turns() {
     let Some(cluster) = Cluster::shared() else { return };

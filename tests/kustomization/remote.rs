@@ -281,7 +281,8 @@ fn a_default_account_stands_in_for_the_controller() {
     assert_eq!(controller.stop(), Some(0));
 }
 
-/// Go's rules: servers on this machine are accessed directly, others through the proxy, which a kubeconfig may name as well.
+/// Go's rules: servers on this machine are accessed directly, others through the proxy, which a kubeconfig
+/// may name as well.
 #[test]
 fn clusters_are_reached_through_the_proxy_of_the_environment() {
     let Some(remote) = Remote::new("proxied") else { return };

@@ -1,5 +1,6 @@
-//! A process that is started again knows from its disk what the one before has applied: nothing changed costs what an unchanged run
-//! costs, and whatever did change meanwhile is found, also if the files are damaged, old or somebody else's.
+//! A process that is started again knows from its disk what the one before has applied: nothing changed
+//! costs what an unchanged run costs, and whatever did change meanwhile is found, also if the files are
+//! damaged, old or somebody else's.
 
 use std::path::PathBuf;
 
@@ -77,7 +78,8 @@ impl<'a> Counted<'a> {
         self.requests()
     }
 
-    /// The requests about applied objects and the status since the last clear, sorted: `GET configmaps`, `PATCH app/status`.
+    /// The requests about applied objects and the status since the last clear, sorted: `GET
+    /// configmaps`, `PATCH app/status`.
     fn requests(&self) -> Vec<String> {
         let own = format!("/namespaces/{}/", self.world.namespace);
         let about = |request: &Request| {

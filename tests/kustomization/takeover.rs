@@ -1,6 +1,6 @@
 //! Kustomizations of a kustomize-controller of the time of v1beta1: their definition had that version only, and their
-//! status a snapshot of kinds and no inventory (KB-050, docs/decisions.md C03). Its applied objects that are no longer in the source
-//! are deleted, once.
+//! status a snapshot of kinds and no inventory (KB-050, docs/decisions.md C03). Its applied objects that are no longer
+//! in the source are deleted, once.
 //!
 //! Takes about fifteen seconds.
 
@@ -17,7 +17,8 @@ const OLD: ObjectKind = ObjectKind {
 
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
-/// The definition of the old controller, as far as it counts: the only version, which is stored, and a status of its own.
+/// The definition of the old controller, as far as it counts: the only version, which is stored, and a
+/// status of its own.
 fn old_definition() -> Json {
     let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let schema = json!({"type": "object", "properties": {"spec": anything, "status": anything}});

@@ -1,4 +1,5 @@
-//! A process that takes over sources and Kustomizations at once, with an empty folder and at another address than the one before.
+//! A process that takes over sources and Kustomizations at once, with an empty folder and at another address
+//! than the one before.
 
 use serde_json::json;
 

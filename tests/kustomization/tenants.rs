@@ -1,6 +1,6 @@
-//! Two tenants in a cluster that is locked down by Flux's documents: one attempts to access the other's objects, the cluster and the
-//! controller's machine, by all fields of a Kustomization and an artifact. Each attempt is refused, in recorded words where
-//! there are some, and nothing of the other tenant has changed.
+//! Two tenants in a cluster that is locked down by Flux's documents: one attempts to access the other's objects, the
+//! cluster and the controller's machine, by all fields of a Kustomization and an artifact. Each attempt is refused, in
+//! recorded words where there are some, and nothing of the other tenant has changed.
 
 mod escapes;
 
@@ -182,8 +182,8 @@ fn an_inventory_deletes_nothing_of_another() {
     assert_eq!(other.maps(), ["app"]);
 }
 
-/// A health check may name any object; without the right to read it, not even its existence is revealed. Takes half a minute,
-/// the shortest timeout.
+/// A health check may name any object; without the right to read it, not even its existence is revealed. Takes half a
+/// minute, the shortest timeout.
 #[test]
 fn a_health_check_sees_nothing_of_another() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -1,5 +1,5 @@
-//! `--sops-vault-configmap` and `transit-engine.auth.fluxcd.io` (N-061): values encrypted by the real sops at a Vault are decrypted there with the token of a login
-//! by the API server's own token of the Kustomization's ServiceAccount.
+//! `--sops-vault-configmap` and `transit-engine.auth.fluxcd.io` (N-061): values encrypted by the real sops at a Vault
+//! are decrypted there with the token of a login by the API server's own token of the Kustomization's ServiceAccount.
 
 use std::collections::BTreeMap;
 use std::process::Command;

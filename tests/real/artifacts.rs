@@ -1,5 +1,5 @@
-//! Artifacts of real makers: `flux push artifact`, `oras push`, `helm push`, and copies by `crane` and `oras`. As OCIRepositories,
-//! compared with Flux's source-controller; and as sources of `bumpwright fleet`.
+//! Artifacts of real makers: `flux push artifact`, `oras push`, `helm push`, and copies by `crane` and `oras`. As
+//! OCIRepositories, compared with Flux's source-controller; and as sources of `bumpwright fleet`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! Flux's controllers and ours, started for the same objects, and their words in a form that is comparable: without times, hashes, ports
-//! and namespaces.
+//! Flux's controllers and ours, started for the same objects, and their words in a form that is comparable: without
+//! times, hashes, ports and namespaces.
 
 use bumpwright_re2::{Budget, Regexp};
 use bumpwright_testkit::apiserver::Cluster;
@@ -34,7 +34,8 @@ impl Side {
         }
     }
 
-    /// Starts its controllers of all kinds for the namespace of a world, which send events to this address. None where one is missing.
+    /// Starts its controllers of all kinds for the namespace of a world, which send events to this address. None
+    /// where one is missing.
     pub fn controllers(self, world: &World<'_>, events: &str) -> Option<Vec<Controller>> {
         let address = format!("127.0.0.1:{}", free_port());
         let served = ["--storage-addr", "--storage-adv-addr"].map(|flag| format!("{flag}={address}"));

@@ -1,5 +1,6 @@
-//! Buckets at versitygw (S3), fake-gcs-server (Google Cloud Storage) and Azurite (Azure Blob Storage), compared with Flux's own
-//! source-controller: revision, files of the artifact, conditions, observed fields, events. What else is told of logins is in `logins`.
+//! Buckets at versitygw (S3), fake-gcs-server (Google Cloud Storage) and Azurite (Azure Blob Storage), compared with
+//! Flux's own source-controller: revision, files of the artifact, conditions, observed fields, events. What else is
+//! told of logins is in `logins`.
 //!
 //! Takes about a minute, most of it ten thousand objects.
 

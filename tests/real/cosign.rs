@@ -1,5 +1,5 @@
-//! Signatures with key pairs by the real cosign 2 and 3, in each of their layouts, in a registry with the API of referrers and in one
-//! without; unsigned, tampered and borrowed ones; compared with Flux's source-controller.
+//! Signatures with key pairs by the real cosign 2 and 3, in each of their layouts, in a registry with the API of
+//! referrers and in one without; unsigned, tampered and borrowed ones; compared with Flux's source-controller.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! flate beside `bumpwright fleet`: the same objects of a fleet whose charts are in its repository, but for what each leaves
-//! out or does on purpose.
+//! flate beside `bumpwright fleet`: the same objects of a fleet whose charts are in its repository, but for what each
+//! leaves out or does on purpose.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -188,8 +188,8 @@ fn a_fleet_has_the_objects_that_flate_renders() {
     let Some([mut flate, mut ours]) = both(&fleet(&releases())) else {
         return;
     };
-    // Hooks are post-rendered, with the labels of helm-controller and common metadata, as spec.postRenderStrategy has it without a
-    // value; flate leaves them as the chart has them.
+    // Hooks are post-rendered, with the labels of helm-controller and common metadata, as spec.postRenderStrategy has
+    // it without a value; flate leaves them as the chart has them.
     for (title, hook) in flate
         .iter_mut()
         .chain(&mut ours)

@@ -1,5 +1,5 @@
-//! The real `flux` command (v2.9.5): its verbs for all of our kinds, in a cluster with our controllers and in one with Flux's own. What it
-//! prints and its exit code have to be the same, but for times, hashes and ports.
+//! The real `flux` command (v2.9.5): its verbs for all of our kinds, in a cluster with our controllers and in one with
+//! Flux's own. What it prints and its exit code have to be the same, but for times, hashes and ports.
 //!
 //! `tests/conformance/flux_cli.rs` has what it does with our installation: check, version, logs, uninstall.
 
@@ -20,7 +20,8 @@ use crate::beside::{Side, define};
 /// Commands that print something else on purpose, and why.
 const OTHERWISE: [(&str, &str); 1] = [("logs -A", "what a program says of itself, as of its start, is its own")];
 
-/// How often commands that only look are run again while they print something else: an object may be in the middle of a retry.
+/// How often commands that only look are run again while they print something else: an object may be in the
+/// middle of a retry.
 const LOOKS: usize = 5;
 
 /// Commands of a side that run at a time: each waits for the API server and for controllers most of the time.

@@ -1,5 +1,6 @@
-//! Flux's controllers that stay when ours take the place of the others: its helm-controller (v1.6.4) installs charts of our sources, its
-//! notification-controller (v1.9.3) delivers our events as it delivers Flux's, and its Receivers trigger our objects.
+//! Flux's controllers that stay when ours take the place of the others: its helm-controller (v1.6.4) installs
+//! charts of our sources, its notification-controller (v1.9.3) delivers our events as it delivers Flux's, and its
+//! Receivers trigger our objects.
 
 mod events;
 mod helm;

@@ -1,4 +1,5 @@
-//! Servers of the oldest and the newest git that Debian has, over HTTP and SSH: `bumpwright update` from the first fetch to a lost race.
+//! Servers of the oldest and the newest git that Debian has, over HTTP and SSH: `bumpwright update` from the first
+//! fetch to a lost race.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

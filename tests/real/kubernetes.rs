@@ -1,6 +1,6 @@
-//! The same story at API servers of the oldest and the newest supported version of Kubernetes and the one of all other tests:
-//! installed by the command, an image is committed, fetched, applied, waited for, pruned and set right, other writers are met, and the
-//! server comes back without its history. `docs/guides/upgrades.md` has the versions.
+//! The same story at API servers of the oldest and the newest supported version of Kubernetes and the one of all other
+//! tests: installed by the command, an image is committed, fetched, applied, waited for, pruned and set right, other
+//! writers are met, and the server comes back without its history. `docs/guides/upgrades.md` has the versions.
 
 use std::ops::Deref;
 

@@ -1,5 +1,5 @@
-//! Real servers on the other side, one file each: what takes minutes to build, for `make test-real`. `docs/tested-against.md` has the
-//! table of all real and stubbed servers of the tests.
+//! Real servers on the other side, one file each: what takes minutes to build, for `make test-real`.
+//! `docs/tested-against.md` has the table of all real and stubbed servers of the tests.
 #![allow(
     clippy::unwrap_used,
     clippy::duplicate_mod,

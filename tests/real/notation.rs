@@ -1,5 +1,5 @@
-//! Signatures of Notation, made by its library and verified as OCIRepositories by Flux's source-controller and ours: who is trusted, by
-//! which level, and what is wrong with the others. As a policy for images, too.
+//! Signatures of Notation, made by its library and verified as OCIRepositories by Flux's source-controller and ours:
+//! who is trusted, by which level, and what is wrong with the others. As a policy for images, too.
 
 use serde_json::{Value as Json, json};
 

@@ -1,5 +1,5 @@
-//! The real Prometheus scrapes running controllers: names follow its conventions, every panel of the dashboard has data, every alert is
-//! unit-tested and finds its trouble in the scrape. Grafana's own types read the dashboard.
+//! The real Prometheus scrapes running controllers: names follow its conventions, every panel of the dashboard has
+//! data, every alert is unit-tested and finds its trouble in the scrape. Grafana's own types read the dashboard.
 
 mod scenario;
 

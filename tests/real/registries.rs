@@ -1,5 +1,5 @@
-//! `bumpwright update` against registries of four makers, which page, link and name digests each in its own way; and against caches
-//! of a registry ("pull-through").
+//! `bumpwright update` against registries of four makers, which page, link and name digests each in its own way; and
+//! against caches of a registry ("pull-through").
 
 use std::any::Any;
 
@@ -114,7 +114,8 @@ fn distribution_2_with_a_password() {
     assert!(refused.code != 0 && said.contains("authentication required"), "{said}");
 }
 
-/// Where the nodes' container runtime pulls through a cache, policies may read tags from the same cache: `spec.image` names it.
+/// Where the nodes' container runtime pulls through a cache, policies may read tags from the same
+/// cache: `spec.image` names it.
 #[test]
 fn a_cache_of_a_registry_has_all_its_tags() {
     let Some(origin) = Registry::start() else { return };

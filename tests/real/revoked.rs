@@ -1,5 +1,5 @@
-//! Pages for browsers: a token that is revoked ends its session and its live page within a minute, and so does a right what it showed.
-//! Nothing else is real here that is not in `make test`, but the minute.
+//! Pages for browsers: a token that is revoked ends its session and its live page within a minute, and so does a right
+//! what it showed. Nothing else is real here that is not in `make test`, but the minute.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;

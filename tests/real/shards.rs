@@ -1,5 +1,5 @@
-//! A fleet that several processes share, while they are killed, paused, added and taken away during commits. The audit log of the API server
-//! proves that each object had one owner at every moment.
+//! A fleet that several processes share, while they are killed, paused, added and taken away during commits. The audit
+//! log of the API server proves that each object had one owner at every moment.
 
 mod proof;
 
@@ -101,8 +101,8 @@ fn prove(audit: &[Json], failed: &[Json], namespace: &str, members: &[&str]) {
     assert!(proof.deals >= 6, "{}", proof.deals);
     assert!(proof.moves > FLEET.kustomizations / 3, "{}", proof.moves);
     assert_eq!(proof.applied.len(), FLEET.kustomizations);
-    // Each is written once for each of four contents, by any owner. Of a request that a killed process did not wait for the log says that it
-    // failed, whether or not it was written.
+    // Each is written once for each of four contents, by any owner. Of a request that a killed process did not wait for
+    // the log says that it failed, whether or not it was written.
     let cut_off = |map: &str| {
         let is_it = |one: &&Json| {
             one["objectRef"]["name"] == map && one["responseStatus"]["code"].as_u64().is_none_or(|code| code >= 500)

@@ -1,5 +1,6 @@
-//! Images that the real cosign signed, chosen by policies: with keys and attestations of cosign 2 and 3; and as without keys, with a
-//! certificate and a timestamp authority of the tests' own and a real transparency log of the second version.
+//! Images that the real cosign signed, chosen by policies: with keys and attestations of cosign 2 and 3; and
+//! as without keys, with a certificate and a timestamp authority of the tests' own and a real transparency log
+//! of the second version.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,6 +1,6 @@
-//! Secrets that the real sops encrypts at Vault and at OpenBao, which has its API, decrypted for Kustomizations: keys that are rotated,
-//! tokens that are revoked, logins of ServiceAccounts that the server has reviewed by the API server or verifies itself, namespaces
-//! (only OpenBao's are free), TLS, a sealed server (K-144, K-146, N-061).
+//! Secrets that the real sops encrypts at Vault and at OpenBao, which has its API, decrypted for Kustomizations: keys
+//! that are rotated, tokens that are revoked, logins of ServiceAccounts that the server has reviewed by the API server
+//! or verifies itself, namespaces (only OpenBao's are free), TLS, a sealed server (K-144, K-146, N-061).
 
 use std::process::Command;
 
@@ -130,8 +130,8 @@ fn keys_are_rotated_at_openbao() {
     keys_are_rotated("bao");
 }
 
-/// Lets Vault ask the API server about tokens, and the ServiceAccount `sops` of a namespace decrypt; the namespace of OpenBao is empty
-/// or `name/`.
+/// Lets Vault ask the API server about tokens, and the ServiceAccount `sops` of a namespace decrypt; the namespace of
+/// OpenBao is empty or `name/`.
 fn trust(world: &KustomizeWorld<'_>, vault: &Vault, at: &str) {
     let (cluster, ns) = (world.cluster, &world.namespace);
     for name in ["sops", "reviewer"] {

@@ -1,5 +1,5 @@
-//! A stub of Docker Hub that keeps its rules (*Docker Hub usage and limits*): manifests that are read count as pulls, HEAD and lists
-//! of tags do not; a client that has none left is refused for hours. The real one cannot be had.
+//! A stub of Docker Hub that keeps its rules (*Docker Hub usage and limits*): manifests that are read count as pulls,
+//! HEAD and lists of tags do not; a client that has none left is refused for hours. The real one cannot be had.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,6 @@
 //! Ours combined with Flux's: the real kustomize-controller applies artifacts of our sources, and our Kustomizations
-//! those of a real source-controller. Each reads the statuses of sources, fetches their artifacts, checks the digests, and
-//! reacts to new revisions.
+//! those of a real source-controller. Each reads the statuses of sources, fetches their artifacts, checks the digests,
+//! and reacts to new revisions.
 //!
 //! Takes about ten seconds.
 

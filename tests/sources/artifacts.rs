@@ -1,5 +1,5 @@
-//! Sources in a cluster: their artifacts after loss or damage in the storage, after the retention time, and after the deletion of the
-//! object. The comparison with Flux's is in `git_sources.rs`.
+//! Sources in a cluster: their artifacts after loss or damage in the storage, after the retention time, and after the
+//! deletion of the object. The comparison with Flux's is in `git_sources.rs`.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! Buckets, compared with Flux's own source-controller, as in `git_sources` for GitRepositories: objects of moto, public
-//! and behind a proxy that checks each signature. All visible results have to be the same: revision, files of
+//! Buckets, compared with Flux's own source-controller, as in `git_sources` for GitRepositories: objects of moto,
+//! public and behind a proxy that checks each signature. All visible results have to be the same: revision, files of
 //! the artifact, conditions, observed fields, events.
 //!
 //! Takes about half a minute.

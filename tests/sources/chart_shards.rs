@@ -1,5 +1,5 @@
-//! HelmRepositories and HelmCharts that two processes share: each has both kinds, charts are made of indexes that the other one serves,
-//! and who is left makes all of them.
+//! HelmRepositories and HelmCharts that two processes share: each has both kinds, charts are made of indexes that the
+//! other one serves, and who is left makes all of them.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
-//! HelmCharts, compared with Flux's own source-controller, as in `helm_sources` for HelmRepositories: charts of repositories with an index,
-//! of a real registry, and of Git. All visible results have to be the same: version, unpacked files, conditions, observed fields, events.
+//! HelmCharts, compared with Flux's own source-controller, as in `helm_sources` for HelmRepositories: charts of
+//! repositories with an index, of a real registry, and of Git. All visible results have to be the same: version,
+//! unpacked files, conditions, observed fields, events.
 //!
 //! Takes about a minute.
 

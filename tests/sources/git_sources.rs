@@ -1,5 +1,6 @@
-//! GitRepositories, compared with Flux's own source-controller: both serve the same specs, each in a namespace of its own, at one API
-//! server. All visible results have to be the same: revision, files of the artifact, conditions, observed fields, events.
+//! GitRepositories, compared with Flux's own source-controller: both serve the same specs, each in a namespace of
+//! its own, at one API server. All visible results have to be the same: revision, files of the artifact,
+//! conditions, observed fields, events.
 //!
 //! Takes about a minute, most of it real clones by both.
 

@@ -1,6 +1,6 @@
-//! HelmRepositories, compared with Flux's own source-controller, as in `bucket_sources` for Buckets: chart repositories with and without
-//! `ETag`, with passwords, with TLS, and broken ones. All visible results have to be the same: revision, digest, size and bytes of the
-//! artifact, conditions, events.
+//! HelmRepositories, compared with Flux's own source-controller, as in `bucket_sources` for Buckets: chart repositories
+//! with and without `ETag`, with passwords, with TLS, and broken ones. All visible results have to be the same:
+//! revision, digest, size and bytes of the artifact, conditions, events.
 //!
 //! Takes about half a minute.
 

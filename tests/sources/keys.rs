@@ -1,5 +1,5 @@
-//! Keys that change: what was verified is verified again, and a revoked key leaves no `SourceVerified=True` behind (Flux 2.10,
-//! `status.sourceVerificationFingerprint`).
+//! Keys that change: what was verified is verified again, and a revoked key leaves no `SourceVerified=True`
+//! behind (Flux 2.10, `status.sourceVerificationFingerprint`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! The visible results of a source: its status, its unpacked artifact, its events. In a form that is comparable between two
-//! controllers: times, digests of archives, hosts and namespaces are left out.
+//! The visible results of a source: its status, its unpacked artifact, its events. In a form that is comparable between
+//! two controllers: times, digests of archives, hosts and namespaces are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;

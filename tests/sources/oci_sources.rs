@@ -1,6 +1,6 @@
-//! OCIRepositories, compared with Flux's own source-controller, as in `git_sources` for GitRepositories: artifacts of the real
-//! `flux push artifact`, odd ones, and those of registries with a login, at a real registry. All visible results
-//! have to be the same: revision, files of the artifact, metadata, conditions, observed fields, events.
+//! OCIRepositories, compared with Flux's own source-controller, as in `git_sources` for GitRepositories: artifacts of
+//! the real `flux push artifact`, odd ones, and those of registries with a login, at a real registry. All visible
+//! results have to be the same: revision, files of the artifact, metadata, conditions, observed fields, events.
 //!
 //! Takes about half a minute.
 

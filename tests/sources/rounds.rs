@@ -1,5 +1,5 @@
-//! Sources of a kind at Flux's controller and at ours, each in a namespace of its own, in two rounds: new sources, and the
-//! same ones reconciled again, after changes to the specs or the contents of some.
+//! Sources of a kind at Flux's controller and at ours, each in a namespace of its own, in two rounds: new sources, and
+//! the same ones reconciled again, after changes to the specs or the contents of some.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -41,8 +41,8 @@ pub struct Rounds<'a> {
     _controllers: [Controller; 2],
 }
 
-/// A cluster of its own that knows the kinds of sources by Flux's definitions; none where one of the programs is missing. The
-/// namespaces of the sides have the same names in each suite.
+/// A cluster of its own that knows the kinds of sources by Flux's definitions; none where one of the programs is
+/// missing. The namespaces of the sides have the same names in each suite.
 pub fn cluster() -> Option<Cluster> {
     bumpwright_testkit::tool("source-controller")?;
     let (cluster, definitions) = (Cluster::start()?, bumpwright_testkit::tool("flux-crds")?);
@@ -69,8 +69,8 @@ fn of_today(definition: &str) -> Json {
 }
 
 impl<'a> Rounds<'a> {
-    /// Makes the sources of `cases`, with `objects` that they name, and starts the controllers with these variables in their
-    /// environments; the first round.
+    /// Makes the sources of `cases`, with `objects` that they name, and starts the controllers with these variables in
+    /// their environments; the first round.
     pub fn first(
         cluster: &'a Cluster,
         (kind, plural): (&str, &'static str),
@@ -164,8 +164,8 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Waits until nothing is under way any more at Flux's side, and then at ours. Those that fail are tried again and again: once
-    /// is enough.
+    /// Waits until nothing is under way any more at Flux's side, and then at ours. Those that fail are tried again and
+    /// again: once is enough.
     fn settle(&self, handled: &str) {
         let end = Instant::now() + PATIENCE;
         for side in &self.sides {
@@ -221,7 +221,8 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Shows what differs, and insists on what is known. `SOURCE` in the environment names a case to be shown, for work on it.
+    /// Shows what differs, and insists on what is known. `SOURCE` in the environment names a case to be shown,
+    /// for work on it.
     pub fn report(&self, known: &Known) {
         let wanted = std::env::var("SOURCE").ok();
         let shown = |case: &Case| wanted.as_deref().is_none_or(|wanted| case.name.contains(wanted));

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// A program built by `tests/tools/prepare`, or of the machine. Without it the test is skipped, but fails when `CI` is set.
+/// A program built by `tests/tools/prepare`, or of the machine. Without it the test is skipped, but fails
+/// when `CI` is set.
 pub fn tool(program: &str) -> Option<PathBuf> {
     let folder = match (std::env::var_os("BUMPWRIGHT_TOOLS"), std::env::var_os("HOME")) {
         (Some(tools), _) => Some(PathBuf::from(tools)),

@@ -1,4 +1,5 @@
-//! `bumpwright update -f` with ImageUpdateAutomations: repository, push branch, author (docs/cli.md, *TARGET*, rules 3 to 6).
+//! `bumpwright update -f` with ImageUpdateAutomations: repository, push branch, author (docs/cli.md, *TARGET*,
+//! rules 3 to 6).
 
 use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
 use bumpwright_testkit::repo::{Change, Repo};

@@ -1,4 +1,5 @@
-//! Policies over versions that are not tags of a registry (`bumpwright.dev/kind`): charts of a Helm repository, tags of a Git repository.
+//! Policies over versions that are not tags of a registry (`bumpwright.dev/kind`): charts of a Helm repository, tags
+//! of a Git repository.
 
 use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::git_http::{GitHttp, Options};

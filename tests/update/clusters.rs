@@ -1,5 +1,6 @@
-//! `update --fleet`: policies that only a build gives, what edits change in clusters, and edits that would break a build. The layout is
-//! that of a fleet whose policies get their namespace by a kustomization two folders up, in one cluster for all.
+//! `update --fleet`: policies that only a build gives, what edits change in clusters, and edits that would break
+//! a build. The layout is that of a fleet whose policies get their namespace by a kustomization two folders up,
+//! in one cluster for all.
 
 use std::path::Path;
 
@@ -689,7 +690,8 @@ fn clusters_that_differ_in_a_policy_are_told() {
     assert!(ran.out.contains("ghcr.io/acme/web:3.0.0-r1"), "{}", ran.out);
 }
 
-/// The automations of a cluster run one after the other on the folder, each with its path; those of other repositories do not.
+/// The automations of a cluster run one after the other on the folder, each with its path; those of
+/// other repositories do not.
 #[test]
 fn automations_of_a_cluster_run_on_its_repository() {
     let mut files = fleet();

@@ -1,4 +1,5 @@
-//! `bumpwright update` on folders and files, as its user runs it (docs/cli.md, *`update`: what TARGET means*, rules 1 to 5).
+//! `bumpwright update` on folders and files, as its user runs it (docs/cli.md, *`update`: what TARGET means*,
+//! rules 1 to 5).
 
 use bumpwright_testkit::cli::{Bench, automation, files, git_repository, policy};
 use bumpwright_testkit::repo;

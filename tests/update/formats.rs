@@ -1,4 +1,5 @@
-//! Markers in other formats than YAML (docs/guides/formats.md): in a folder, at a remote, by an automation's annotation.
+//! Markers in other formats than YAML (docs/guides/formats.md): in a folder, at a remote, by an
+//! automation's annotation.
 
 use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
 use bumpwright_testkit::repo::Change;

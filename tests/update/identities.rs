@@ -90,7 +90,8 @@ impl Fleet {
     }
 }
 
-/// A repository at a host of a provider's: what goes there in TLS, by the proxy of the environment, comes to a server of its own.
+/// A repository at a host of a provider's: what goes there in TLS, by the proxy of the environment, comes to a
+/// server of its own.
 struct Hosted {
     fleet: Fleet,
     url: String,

@@ -328,7 +328,8 @@ fn a_set_policy_that_no_marker_names_stops_the_run() {
     assert!(ran.code == 2 && ran.err.contains("did you mean fs:app?"), "{}", ran.err);
 }
 
-/// A policy with a field that does not exist is not what its author meant: it chooses nothing, whatever the registry has.
+/// A policy with a field that does not exist is not what its author meant: it chooses nothing,
+/// whatever the registry has.
 #[test]
 fn a_policy_with_an_unknown_field_chooses_nothing() {
     let bench = Bench::new();

@@ -1,4 +1,5 @@
-//! Digests that stay with their tags, fields that hold more than an image, and what is almost a marker, as users see them.
+//! Digests that stay with their tags, fields that hold more than an image, and what is almost a marker,
+//! as users see them.
 
 use bumpwright_testkit::cli::Bench;
 

@@ -1,4 +1,5 @@
-//! Previews of several automations of one repository: each starts from what the ones before it would push, as the real runs do.
+//! Previews of several automations of one repository: each starts from what the ones before it would push, as
+//! the real runs do.
 
 use std::process::Stdio;
 
@@ -382,7 +383,8 @@ fn policies_that_an_earlier_run_changes_count_as_changed() {
     assert_eq!(applied, world.tree("main"));
 }
 
-/// A preview that only its annotation asks for is not what a real run starts from, nor what a preview after that starts from.
+/// A preview that only its annotation asks for is not what a real run starts from, nor what a preview
+/// after that starts from.
 #[test]
 fn a_real_run_among_previews_starts_from_what_is_there() {
     let dry = |text: String| {

@@ -1,4 +1,5 @@
-//! Images that only come to one part of a repository when another part has had them for a while (docs/guides/promotion.md).
+//! Images that only come to one part of a repository when another part has had them for a while
+//! (docs/guides/promotion.md).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

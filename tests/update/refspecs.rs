@@ -225,7 +225,8 @@ fn only_what_changes_is_pushed() {
     assert_eq!(updated(), "refs/heads/auto\n");
 }
 
-/// A reference that is only behind is moved on without force, and a `+` that was not needed is not told as a replacement.
+/// A reference that is only behind is moved on without force, and a `+` that was not needed is not
+/// told as a replacement.
 #[test]
 fn a_fast_forward_is_no_replacement() {
     let world = world();

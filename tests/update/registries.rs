@@ -1,5 +1,5 @@
-//! `bumpwright update` with queries of registries, as its user runs it (issue: `update` needs no cluster), against a real
-//! registry.
+//! `bumpwright update` with queries of registries, as its user runs it (issue: `update` needs no cluster),
+//! against a real registry.
 
 use bumpwright_testkit::cli::{Bench, automation, git_repository};
 use bumpwright_testkit::images::Media;
@@ -236,7 +236,8 @@ fn a_scan_that_fails_skips_its_policies_and_the_rest_goes_on() {
     );
 }
 
-/// However a registry fails: no answer, no name, no login, too many requests. Nobody depends on `idle`, so that nobody asks for it.
+/// However a registry fails: no answer, no name, no login, too many requests. Nobody depends on `idle`, so that
+/// nobody asks for it.
 #[test]
 fn a_registry_that_fails_is_an_error_of_the_command() {
     let refuses = |status: u16| StubHttp::start(move |_| Reply::status(status));

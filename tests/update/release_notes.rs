@@ -1,5 +1,5 @@
-//! `update --release-notes`: what images were built from, by their labels in a real registry, and what the forge of their source says,
-//! stubs of the APIs of Gitea and GitLab.
+//! `update --release-notes`: what images were built from, by their labels in a real registry, and what the forge of
+//! their source says, stubs of the APIs of Gitea and GitLab.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -39,7 +39,8 @@ fn gitlab(request: &Request) -> Reply {
     }
 }
 
-/// `web` comes from Gitea, `lab` from GitLab, `side` from a GitLab that may not be asked, `inner` from an address inside.
+/// `web` comes from Gitea, `lab` from GitLab, `side` from a GitLab that may not be asked, `inner`
+/// from an address inside.
 fn world() -> Option<World> {
     let registry = Registry::start()?;
     let status = Arc::new(AtomicU16::new(200));

@@ -1,5 +1,5 @@
-//! `update --fleet` through Helm: what edits of values change in the workloads of releases, values that no template reads, and edits that
-//! break a render or the schema of a chart.
+//! `update --fleet` through Helm: what edits of values change in the workloads of releases, values that no template
+//! reads, and edits that break a render or the schema of a chart.
 
 use bumpwright_testkit::cli::{Bench, policy};
 use bumpwright_testkit::repo;
@@ -248,7 +248,8 @@ fn edits_that_break_a_render_or_a_schema_are_refused() {
     assert!(bench.read("c/web.yaml").contains("tag: 2.0.0"));
 }
 
-/// A chart that cannot be had stops nothing, one that is broken already neither, and releases that stay as they are are not looked at.
+/// A chart that cannot be had stops nothing, one that is broken already neither, and releases that stay as they are
+/// are not looked at.
 #[test]
 fn what_cannot_be_seen_is_a_note() {
     let elsewhere = "  chart: {spec: {chart: web, version: 1.0.0, sourceRef: {kind: HelmRepository, name: acme}}}\n";

@@ -121,7 +121,8 @@ fn what_may_go_wrong_at_the_other_side() {
     );
     world.fails("cut", &cut);
 
-    // All that did no harm to the mirror: the tips that were known and the new ones are there, nothing was fetched twice.
+    // All that did no harm to the mirror: the tips that were known and the new ones are there,
+    // nothing was fetched twice.
     let ran = world.update(&world.good, 2);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!(world.repo.show("main", "a.yaml"), marked(2).as_bytes());

@@ -1,5 +1,5 @@
-//! Remotes and repositories of all sorts, seen from the command: connection settings are in Secrets of manifests, for each
-//! remote; contents are large, old, or have to stay untouched.
+//! Remotes and repositories of all sorts, seen from the command: connection settings are in Secrets of manifests, for
+//! each remote; contents are large, old, or have to stay untouched.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -1,5 +1,5 @@
-//! Rollouts without a cluster: real repositories, and Kustomizations that are played. What is put back, to the byte, whatever others did
-//! meanwhile; and a hundred rounds in compressed time.
+//! Rollouts without a cluster: real repositories, and Kustomizations that are played. What is put back, to the byte,
+//! whatever others did meanwhile; and a hundred rounds in compressed time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

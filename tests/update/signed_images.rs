@@ -1,5 +1,5 @@
-//! Images by their signatures: which tag `bumpwright update` writes, and what it says of others. A real registry has images that a
-//! Sigstore of the tests' own signed, as cosign stores signatures.
+//! Images by their signatures: which tag `bumpwright update` writes, and what it says of others. A real registry has
+//! images that a Sigstore of the tests' own signed, as cosign stores signatures.
 
 use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::images::{Images, Media};

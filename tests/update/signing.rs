@@ -1,4 +1,5 @@
-//! Signed commits: keys made by gpg and ssh-keygen, signatures checked by git (issue 6, ImageUpdateAutomation v1 *Signing Key*).
+//! Signed commits: keys made by gpg and ssh-keygen, signatures checked by git (issue 6,
+//! ImageUpdateAutomation v1 *Signing Key*).
 
 use std::path::Path;
 use std::process::Command;

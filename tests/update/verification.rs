@@ -1,5 +1,5 @@
-//! The verification of a run's edits, with a verifier that says what it was given: once for each attempt, before the message and
-//! the push. And previews of a push branch that is continued (C30), which only the controllers' gates have.
+//! The verification of a run's edits, with a verifier that says what it was given: once for each attempt, before the
+//! message and the push. And previews of a push branch that is continued (C30), which only the controllers' gates have.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The pages in a real browser, with a real API server (`browser/scenes`). What a scene saw is in `target/test-output/browser`.
+//! The pages in a real browser, with a real API server (`browser/scenes`). What a scene saw is
+//! in `target/test-output/browser`.
 
 mod facts;
 mod fleet;

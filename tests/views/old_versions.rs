@@ -1,4 +1,5 @@
-//! Clusters that serve Flux's kinds at v1beta2 alone: commands and pages show them as those of today, and go on after an upgrade.
+//! Clusters that serve Flux's kinds at v1beta2 alone: commands and pages show them as those of today, and go
+//! on after an upgrade.
 
 use std::path::Path;
 use std::process::Command;

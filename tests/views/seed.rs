@@ -1,5 +1,5 @@
-//! A namespace as a real one looks after some days: objects that are ready, broken, suspended, held and behind, with the statuses that
-//! controllers would have written. No controller runs.
+//! A namespace as a real one looks after some days: objects that are ready, broken, suspended, held and behind, with
+//! the statuses that controllers would have written. No controller runs.
 
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_testkit::apiserver::Cluster;
@@ -237,8 +237,8 @@ pub fn deployed(name: &str, revision: i64, status: &str, since: i64) -> Json {
         "firstDeployed": ago(since), "lastDeployed": ago(since)})
 }
 
-/// Adds the HelmRelease `shop` of the Kustomization `apps`, healthy, with a chart of the OCIRepository `charts`; the status is what
-/// helm-controller writes.
+/// Adds the HelmRelease `shop` of the Kustomization `apps`, healthy, with a chart of the OCIRepository `charts`; the
+/// status is what helm-controller writes.
 pub fn release(world: &World<'_>) {
     let namespace = &world.namespace;
     let revision = format!("1.2.0@sha256:{}", "c".repeat(64));

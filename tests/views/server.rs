@@ -1,5 +1,5 @@
-//! The server of pages before a real API server: who sees what, how people sign in, what they may change, and what strangers and slow
-//! clients can do. Pages themselves are tested in their crate.
+//! The server of pages before a real API server: who sees what, how people sign in, what they may change, and what
+//! strangers and slow clients can do. Pages themselves are tested in their crate.
 
 mod actions;
 mod bounds;

@@ -15,7 +15,8 @@ fn revision(commit: &str) -> String {
     format!("main@sha1:{commit}")
 }
 
-/// A source, an image that was written and pushed, and Kustomizations that apply a Deployment each: `apps` well, `infra` not.
+/// A source, an image that was written and pushed, and Kustomizations that apply a Deployment each:
+/// `apps` well, `infra` not.
 fn put(world: &World<'_>) {
     let spec = json!({"spec": {"interval": "1h", "url": "https://github.com/acme/fleet", "ref": {"branch": "main"}}});
     let artifact = json!({"revision": revision(SECOND), "path": "a", "url": "http://a/a", "digest": format!("sha256:{}", "0".repeat(64)),

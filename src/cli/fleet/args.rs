@@ -73,7 +73,8 @@ pub struct Review {
     #[arg(long, value_name = "KIND=URL", requires = "release_notes")]
     pub release_notes_api: Vec<ReleasesApi>,
 
-    /// With -o gerrit: the label that gets +1, or -1 if there is a finding that makes the exit code 1; empty for no vote
+    /// With -o gerrit: the label that gets +1, or -1 if there is a finding that makes the exit code 1;
+    /// empty for no vote
     #[arg(long, value_name = "LABEL", default_value = "Verified")]
     pub gerrit_label: String,
 

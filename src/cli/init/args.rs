@@ -54,7 +54,8 @@ pub struct Init {
     #[arg(long, value_name = "[NS/]NAME")]
     pub source: Option<String>,
 
-    /// Propose an automation where there is Flux; false: policies and markers only, where CI commits (`bumpwright update`)
+    /// Propose an automation where there is Flux; false: policies and markers only, where CI
+    /// commits (`bumpwright update`)
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub automation: bool,
 

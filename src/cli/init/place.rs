@@ -33,8 +33,8 @@ enum Open {
     Unknown(Vec<PathBuf>),
 }
 
-/// Where the objects go: beside the policies that exist, else beside the folder of `flux bootstrap`, else into the folder
-/// of the only cluster, else where the only Kustomization in the files looks.
+/// Where the objects go: beside the policies that exist, else beside the folder of `flux bootstrap`, else into the
+/// folder of the only cluster, else where the only Kustomization in the files looks.
 pub(super) fn of(args: &Init, files: &Files<'_>, sources: &[SourceFile], has_flux: bool) -> Placed {
     if let Some(path) = &args.export_to {
         let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");

@@ -238,8 +238,8 @@ impl Removal<'_> {
         Ok((!plan.controllers.iter().any(is_own)).then_some((lease, holder)))
     }
 
-    /// Who serves a kind of an installation that is gone: nothing says any more in which namespace it was, so all of them
-    /// are looked at.
+    /// Who serves a kind of an installation that is gone: nothing says any more in which namespace it was, so all of
+    /// them are looked at.
     async fn server_anywhere(&self, kind: &Kind, lease: &str) -> Result<Option<(String, String)>, CliError> {
         let held = leases::held_anywhere(&self.cluster, lease).await;
         let held = held.map_err(|error| {

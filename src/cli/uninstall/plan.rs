@@ -72,8 +72,9 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Adds the kinds of an installation that an earlier run has removed while a process outside of the cluster served its objects:
-    /// those whose definitions it made, and that no controller serves, not even one that is scaled to zero for a while.
+    /// Adds the kinds of an installation that an earlier run has removed while a process outside of the cluster
+    /// served its objects: those whose definitions it made, and that no controller serves, not even one that is
+    /// scaled to zero for a while.
     pub(super) async fn add_abandoned(&mut self, cluster: &Cluster) -> Result<(), CliError> {
         if !self.controllers.is_empty() {
             return Ok(());

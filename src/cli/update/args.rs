@@ -104,9 +104,9 @@ pub struct Update {
     #[arg(long, value_name = "FILE")]
     pub summary: Option<PathBuf>,
 
-    /// Take this image for a policy, whatever its status and registries say; the other policies are updated as without it. A
-    /// policy that no marker names is an error; a warning
-    /// where its manifest is given, or where a marker could not be read
+    /// Take this image for a policy, whatever its status and registries say; the other policies are updated as
+    /// without it. A policy that no marker names is an error; a warning where its manifest is given, or where a
+    /// marker could not be read
     #[arg(long = "set", value_name = "NS:POLICY=IMAGE[:TAG][@DIGEST]", help_heading = "Edits")]
     pub set: Vec<String>,
 
@@ -146,8 +146,8 @@ pub struct Update {
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub branch: Option<String>,
 
-    /// Push to this branch instead. It is replaced by one commit on top of the start branch: commits of others on it are
-    /// lost, except with --pull-request, which leaves such a branch alone
+    /// Push to this branch instead. It is replaced by one commit on top of the start branch: commits of others on it
+    /// are lost, except with --pull-request, which leaves such a branch alone
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new(), help_heading = "Push")]
     pub push_branch: Option<String>,
 

@@ -1,5 +1,5 @@
-//! Fields that an automation's `policySelector` leaves to another automation of the same command: for people these are no
-//! news.
+//! Fields that an automation's `policySelector` leaves to another automation of the same command: for people
+//! these are no news.
 
 use std::collections::BTreeSet;
 

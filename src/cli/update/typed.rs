@@ -54,7 +54,8 @@ pub(super) struct Typed<'a> {
     pub(super) notes: Vec<String>,
 }
 
-/// That the files of `-f` have nothing to go by: without an automation, what is below the current folder would be edited.
+/// That the files of `-f` have nothing to go by: without an automation, what is below the current
+/// folder would be edited.
 fn refuse_nothing(args: &Update, objects: &Objects) -> Result<(), CliError> {
     if args.filenames.is_empty() || !objects.is_empty() {
         return Ok(());

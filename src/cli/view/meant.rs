@@ -13,8 +13,8 @@ use bumpwright_nearest::nearest_name;
 /// The most namespaces that are named.
 const NAMED: usize = 3;
 
-/// The error with the namespaces that have an object of this kind and name, as flags to copy, besides those that are known already;
-/// else with the name of the kind that is nearest in the namespace.
+/// The error with the namespaces that have an object of this kind and name, as flags to copy, besides those that are
+/// known already; else with the name of the kind that is nearest in the namespace.
 pub(in crate::cli) async fn hinted(
     error: CliError,
     cluster: &Cluster,

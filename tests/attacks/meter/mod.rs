@@ -1,8 +1,10 @@
-//! The meter: each reader of foreign bytes gets the largest answer that its bounds allow, for eight objects of one tenant at once. The peak of
-//! the controller's memory stays below what a pod has room for, and the innocent tenant is served meanwhile.
+//! The meter: each reader of foreign bytes gets the largest answer that its bounds allow, for eight objects of
+//! one tenant at once. The peak of the controller's memory stays below what a pod has room for, and the innocent
+//! tenant is served meanwhile.
 //!
-//! A row of the table is a reader: what a hostile server answers, and the objects that make the controller ask for it. A new reader of
-//! foreign bytes gets a row here. Objects of the cluster's own API server, which can bear few large ones, are in [`crate::swell_objects`].
+//! A row of the table is a reader: what a hostile server answers, and the objects that make the controller ask for it.
+//! A new reader of foreign bytes gets a row here. Objects of the cluster's own API server, which can bear few large
+//! ones, are in [`crate::swell_objects`].
 
 mod buckets;
 mod clusters;

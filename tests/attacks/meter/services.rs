@@ -160,8 +160,8 @@ fn github_app(place: &Place) -> Specs {
     })
 }
 
-/// Bodies of the largest size for as many connections as there may be, half of them from a forge that is trusted; and sources, which the
-/// controller goes on to reconcile.
+/// Bodies of the largest size for as many connections as there may be, half of them from a forge that is trusted; and
+/// sources, which the controller goes on to reconcile.
 fn webhooks(place: &Place) -> Specs {
     let hooks = World::new(place.world.cluster, "flux-system");
     let tokens = json!({"github": WEBHOOK_TOKEN, "dockerhub": WEBHOOK_TOKEN});

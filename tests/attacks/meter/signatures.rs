@@ -1,5 +1,5 @@
-//! Signatures of images: lists of them, manifests, bundles, entries of transparency logs, envelopes of Notation, and the trusted root of a
-//! Secret.
+//! Signatures of images: lists of them, manifests, bundles, entries of transparency logs, envelopes of Notation, and
+//! the trusted root of a Secret.
 
 use std::io::Write as _;
 

@@ -1,7 +1,8 @@
 //! `flux build kustomization` over a whole fleet.
 //!
-//! It cannot read `substituteFrom` without a cluster. So each Kustomization is given to it with those variables inline that the fleet
-//! itself builds, which means the same, and is built by a call of its own. Where there are none, `--recursive` has to agree.
+//! It cannot read `substituteFrom` without a cluster. So each Kustomization is given to it with those variables inline
+//! that the fleet itself builds, which means the same, and is built by a call of its own. Where there are none,
+//! `--recursive` has to agree.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -146,7 +147,8 @@ impl Flux {
     }
 }
 
-/// An entry that no Kustomization syncs has the name of its folder here, and its objects no owner. The real CLI was given one.
+/// An entry that no Kustomization syncs has the name of its folder here, and its objects no owner. The real
+/// CLI was given one.
 fn disown(mut reality: Reality, first: &Value, entry: &str) -> Reality {
     let given = name(first);
     if reality

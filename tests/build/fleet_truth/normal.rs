@@ -1,7 +1,8 @@
 //! The normal form in which an object of `flux build` and one of ours are compared.
 //!
-//! Our objects are those that the controller sends to the API server. `flux build` prints them as kustomize leaves them: the steps that
-//! kustomize-controller takes between build and apply (fluxcd/pkg `ssa/normalize`) are missing. Each of them is done here to both sides:
+//! Our objects are those that the controller sends to the API server. `flux build` prints them as kustomize leaves
+//! them: the steps that kustomize-controller takes between build and apply (fluxcd/pkg `ssa/normalize`) are missing.
+//! Each of them is done here to both sides:
 //!
 //! | step | why `flux build` differs |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! The Jenkinsfile: its stages for installing and checking. tests/update/gerrit.rs runs the one that pushes, at a real Gerrit.
+//! The Jenkinsfile: its stages for installing and checking. tests/update/gerrit.rs runs the one that pushes,
+//! at a real Gerrit.
 
 use std::collections::BTreeMap;
 use std::process::Command;

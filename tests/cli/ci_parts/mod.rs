@@ -1,5 +1,5 @@
-//! The parts for CI as their runners run them: the action, the component, the Jenkinsfile, the hooks, the workflows, and the blocks
-//! of docs/start/ci.md.
+//! The parts for CI as their runners run them: the action, the component, the Jenkinsfile, the hooks, the workflows,
+//! and the blocks of docs/start/ci.md.
 
 mod documents;
 mod files;
@@ -126,7 +126,8 @@ fn found(program: &str) -> String {
     place.to_str().unwrap().to_owned()
 }
 
-/// The pages of releases v0.1.0, and of the raw files of this repository. The program in the release runs the one under test.
+/// The pages of releases v0.1.0, and of the raw files of this repository. The program in the release runs
+/// the one under test.
 fn releases(checksum: Option<&str>) -> StubHttp {
     let folder = tempfile::tempdir().unwrap();
     let machine = std::env::consts::ARCH;

@@ -1,4 +1,5 @@
-//! Runs the marked blocks of a page in a folder of its own, with a home, a git identity and a registry that belong to it.
+//! Runs the marked blocks of a page in a folder of its own, with a home, a git identity and a registry
+//! that belong to it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

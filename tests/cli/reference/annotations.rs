@@ -139,7 +139,8 @@ const OF_KUSTOMIZE: [Foreign; 6] = [
     ),
 ];
 
-/// Keys in the source that nobody has to set: kustomize's own, set and removed within a build; and names that are no annotations.
+/// Keys in the source that nobody has to set: kustomize's own, set and removed within a build; and names
+/// that are no annotations.
 const OTHERS: [&str; 14] = [
     "config.k8s.io/id",
     "config.kubernetes.io/index",

@@ -1,5 +1,5 @@
-//! Defaults that differ from Flux: of gates and flags as the program has them, of behaviour as decided. Flags are held against the real
-//! controllers.
+//! Defaults that differ from Flux: of gates and flags as the program has them, of behaviour as decided. Flags are held
+//! against the real controllers.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -10,7 +10,8 @@ use bumpwright_controllers::Gates;
 use super::commands::program;
 use super::markdown::generated;
 
-/// Flags of a controller of Flux with another default here: the controller, the flag, its default there, and why it differs.
+/// Flags of a controller of Flux with another default here: the controller, the flag, its default there,
+/// and why it differs.
 const FLAGS: [(&str, &str, &str, &str); 1] = [(
     "source-controller",
     "concurrent",
@@ -218,7 +219,8 @@ fn default_of(flag: &str) -> String {
     values.join(",")
 }
 
-/// The flags of Flux's controllers are flags here, with the defaults that the real ones print, except for those on the page.
+/// The flags of Flux's controllers are flags here, with the defaults that the real ones print, except for
+/// those on the page.
 #[test]
 fn flags_have_the_defaults_of_the_real_controllers() {
     let program = program();

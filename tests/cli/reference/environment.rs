@@ -271,8 +271,8 @@ const OF_THE_BUILD: [Variable; 2] = [
     ("BUMPWRIGHT_COMMIT_DATE", "its date."),
 ];
 
-/// Names in the source that are no variables which the program reads: set or removed for programs that it starts, given by its build
-/// script, and words of protocols.
+/// Names in the source that are no variables which the program reads: set or removed for programs that it starts, given
+/// by its build script, and words of protocols.
 const OTHERS: &[&str] = &[
     "ALL_REVISIONS",
     "BUMPWRIGHT_RUSTC",

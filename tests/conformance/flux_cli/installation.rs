@@ -78,7 +78,8 @@ fn check_and_version_see_the_installation() {
     }
 }
 
-/// `flux logs`: the pod is found by the labels of the Deployment, and its lines are read and filtered as those of Flux are.
+/// `flux logs`: the pod is found by the labels of the Deployment, and its lines are read and filtered as
+/// those of Flux are.
 #[test]
 fn logs_are_found_and_filtered() {
     let Some(cluster) = Cluster::start() else { return };

@@ -1,7 +1,7 @@
 //! YAML as a tree for comparison, whatever the style of the text.
 //!
-//! A reader of its own, not `bumpwright_api::tree`: it checks what the program has written, also whether a scalar has the same value for
-//! readers of YAML 1.1 and 1.2, and should not share the program's mistakes.
+//! A reader of its own, not `bumpwright_api::tree`: it checks what the program has written, also whether a scalar has
+//! the same value for readers of YAML 1.1 and 1.2, and should not share the program's mistakes.
 
 use std::collections::HashMap;
 

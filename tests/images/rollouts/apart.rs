@@ -15,8 +15,8 @@ const OWN: &str = "rollout-apart";
 const THEIRS: &str = "theirs-apart";
 const STOPPED: usize = 4;
 
-/// Another namespace that reconciles the same branch: by a source of its own, and by Kustomizations with the source of the fleet, which
-/// are suspended, so that their statuses are the test's.
+/// Another namespace that reconciles the same branch: by a source of its own, and by Kustomizations with the source of
+/// the fleet, which are suspended, so that their statuses are the test's.
 struct Theirs {
     world: World<'static>,
     nodes: Nodes,

@@ -316,8 +316,8 @@ fn unready(fleet: &Fleet, since: &str) -> Vec<String> {
     unready.collect()
 }
 
-/// A pod that was moved: its folder is empty and its address another one. A rollout at that time is judged as any other. (A Kustomization that
-/// somebody asks for at that moment says that its artifact is out of reach.)
+/// A pod that was moved: its folder is empty and its address another one. A rollout at that time is judged as any
+/// other. (A Kustomization that somebody asks for at that moment says that its artifact is out of reach.)
 #[test]
 fn a_new_pod_with_empty_storage_fails_no_kustomization_and_hides_no_failure() {
     let Some(mut fleet) = Fleet::start("rollout-new-pod", Applier::Ours, &revert()) else {
@@ -396,8 +396,8 @@ fn pass(gate: &Mutex<Gate>) -> bool {
     true
 }
 
-/// Two controllers, of which the first leads. It puts an image back, and is paused in the middle of that, as soon as `gate` holds a request of
-/// it; then the second one leads, and puts it back. Returns the first one, still paused.
+/// Two controllers, of which the first leads. It puts an image back, and is paused in the middle of that, as soon as
+/// `gate` holds a request of it; then the second one leads, and puts it back. Returns the first one, still paused.
 fn change_of_leader(fleet: &mut Fleet, proxy: &ApiProxy, gate: &Mutex<Gate>) -> [Controller; 2] {
     fleet.ours.take().unwrap().kill();
     // Its storage is not part of the election.

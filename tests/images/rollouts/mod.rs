@@ -1,4 +1,5 @@
-//! What becomes of pushed images, beside our own reconciler of Kustomizations and beside Flux's (docs/guides/rollouts.md).
+//! What becomes of pushed images, beside our own reconciler of Kustomizations and beside Flux's
+//! (docs/guides/rollouts.md).
 
 mod apart;
 mod consent;
@@ -22,7 +23,8 @@ use bumpwright_testkit::world::{
 };
 use serde_json::{Value as Json, json};
 
-/// A fleet: the Deployments `web` and `api` in the Kustomization `apps`, whose images are of the policies of these names.
+/// A fleet: the Deployments `web` and `api` in the Kustomization `apps`, whose images are of the
+/// policies of these names.
 struct Fleet {
     // Before the folder that has their logs and storage goes.
     ours: Option<Controller>,

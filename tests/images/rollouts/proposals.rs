@@ -1,4 +1,5 @@
-//! Put-backs where commits are reviewed: a pull request, a change or an AGit request of their own, found again, merged or closed by people.
+//! Put-backs where commits are reviewed: a pull request, a change or an AGit request of their own, found again, merged
+//! or closed by people.
 
 use std::cell::OnceCell;
 

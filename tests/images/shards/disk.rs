@@ -1,5 +1,5 @@
-//! What processes keep on their own disks of objects that others own by now, and what a process does with what it kept, when it gets them
-//! back.
+//! What processes keep on their own disks of objects that others own by now, and what a process does with what it kept,
+//! when it gets them back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! The chart at a real API server: a release from its installation to its end, what Helm takes over, and kubectl in its place.
+//! The chart at a real API server: a release from its installation to its end, what Helm takes over, and
+//! kubectl in its place.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -157,7 +158,8 @@ fn takes_over(cluster: &Cluster) {
     assert!(arguments(&taken).contains(&json!("--log-level=info")), "{taken:#}");
 }
 
-/// `helm template | kubectl apply`, with every switch on and every field set: kubectl has the server refuse unknown fields.
+/// `helm template | kubectl apply`, with every switch on and every field set: kubectl has the
+/// server refuse unknown fields.
 fn kubectl_applies_everything(cluster: &Cluster) {
     let tool = bumpwright_testkit::tool;
     let (Some(monitors), Some(rules)) = (tool("podmonitors"), tool("prometheusrules")) else {

@@ -1,5 +1,5 @@
-//! The dashboard, the alerts and the PodMonitor: a process has the metrics that they query. `tests/real/prometheus.rs` has Prometheus
-//! evaluate them.
+//! The dashboard, the alerts and the PodMonitor: a process has the metrics that they query. `tests/real/prometheus.rs`
+//! has Prometheus evaluate them.
 
 use std::collections::BTreeSet;
 
@@ -171,7 +171,8 @@ fn alerts_say_what_to_do() {
     }
 }
 
-/// A metric that other programs have, too, is chosen by its job: Flux's controllers and the API server are scraped as well.
+/// A metric that other programs have, too, is chosen by its job: Flux's controllers and the API server
+/// are scraped as well.
 #[test]
 fn names_of_others_are_chosen_by_the_job() {
     let rules = rules();

@@ -215,7 +215,8 @@ fn the_rights_are_enough_for_sources() {
     assert!(!log.contains("forbidden"), "{log}");
 }
 
-/// The whole product with the rights of one namespace: an artifact, and what is applied from it. Nothing is applied elsewhere.
+/// The whole product with the rights of one namespace: an artifact, and what is applied from it.
+/// Nothing is applied elsewhere.
 #[test]
 fn the_rights_are_enough_for_the_whole_product_in_one_namespace() {
     let Some(cluster) = Cluster::shared() else { return };

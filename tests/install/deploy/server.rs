@@ -120,7 +120,8 @@ fn it_installs_and_installs_again_without_a_change() {
     assert_eq!(versions().len(), before.len(), "the others are there");
 }
 
-/// An upgrade of several processes is a rollout of their StatefulSet, whose claim templates no server lets anybody change.
+/// An upgrade of several processes is a rollout of their StatefulSet, whose claim templates no
+/// server lets anybody change.
 #[test]
 fn several_processes_are_installed_again_without_a_change() {
     let Some(cluster) = Cluster::start() else { return };

@@ -1,5 +1,5 @@
-//! Several processes of one installation: a real API server takes `deploy/shards` and the chart, the rights are enough to share the objects,
-//! and `install` goes from one process to several and back while they work.
+//! Several processes of one installation: a real API server takes `deploy/shards` and the chart, the rights are enough
+//! to share the objects, and `install` goes from one process to several and back while they work.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -142,7 +142,8 @@ fn kubeconfig(world: &World<'_>) -> PathBuf {
     file
 }
 
-/// Two pods with the rights of the installation, and nothing else, share sources and Kustomizations; then one of them has all.
+/// Two pods with the rights of the installation, and nothing else, share sources and Kustomizations; then one
+/// of them has all.
 fn two_share(cluster: &Cluster, namespace: &str, all: &BTreeMap<String, Json>) {
     apply(cluster, namespace, all);
     let world = World::new(cluster, namespace);

@@ -1,4 +1,5 @@
-//! From one process to several and back at a real API server. The test ends the pods, as the controllers and a kubelet would.
+//! From one process to several and back at a real API server. The test ends the pods, as the controllers
+//! and a kubelet would.
 
 use serde_json::{Value as Json, json};
 

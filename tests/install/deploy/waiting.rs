@@ -1,5 +1,5 @@
-//! What `install` waits for, and what it says meanwhile. The test writes what the controllers of Deployments and StatefulSets, the
-//! scheduler and a kubelet would.
+//! What `install` waits for, and what it says meanwhile. The test writes what the controllers of Deployments and
+//! StatefulSets, the scheduler and a kubelet would.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};

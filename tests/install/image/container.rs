@@ -1,5 +1,5 @@
-//! A container without its runtime: the program in the root file system of its image, mounted read-only, with volumes, as a user
-//! without rights, and with no variables but the given ones.
+//! A container without its runtime: the program in the root file system of its image, mounted read-only, with volumes,
+//! as a user without rights, and with no variables but the given ones.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt as _, chown};

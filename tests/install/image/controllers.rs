@@ -1,4 +1,5 @@
-//! The controllers in the image, as in the pod of the Deployment: its arguments, variables, volumes, ServiceAccount and rights.
+//! The controllers in the image, as in the pod of the Deployment: its arguments, variables,
+//! volumes, ServiceAccount and rights.
 
 use std::fs;
 

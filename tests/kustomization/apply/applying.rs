@@ -76,7 +76,8 @@ fn objects_are_created_in_order_and_then_unchanged() {
     assert_eq!(world.get("v1", "Secret", "creds")["data"], json!({"user": "bWU="}));
 }
 
-/// An unchanged reconciliation costs a list for each kind; the first one two requests an object, and a look at each kind.
+/// An unchanged reconciliation costs a list for each kind; the first one two requests an object, and a
+/// look at each kind.
 #[test]
 fn what_did_not_change_costs_nothing_for_each_object() {
     let Some(mut world) = World::new() else { return };

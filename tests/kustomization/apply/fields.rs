@@ -116,7 +116,8 @@ value: 7
     assert_eq!(world.inventory.entries[0].id.name.namespace, "");
 }
 
-/// The gate `MigrateAPIVersion`: a version of the kind gets a field with a default, and others have applied at the old one.
+/// The gate `MigrateAPIVersion`: a version of the kind gets a field with a default, and others have applied
+/// at the old one.
 #[test]
 fn versions_of_field_managers_are_migrated() {
     let Some(mut world) = World::new() else { return };

@@ -62,8 +62,8 @@ fn fields_of_kubectl_are_taken_over() {
     assert_eq!(world.config_map("c1")["data"], json!({"k": "v"}));
 }
 
-/// `--override-manager-before-dry-run`: somebody else has applied a container of another name, whose image is required and goes with
-/// our manifest. The dry run refuses that for ever, and the takeover after it never comes.
+/// `--override-manager-before-dry-run`: somebody else has applied a container of another name, whose image is required
+/// and goes with our manifest. The dry run refuses that for ever, and the takeover after it never comes.
 #[test]
 fn a_manager_that_blocks_the_dry_run_is_taken_over_before_it() {
     let Some(mut world) = World::new() else { return };

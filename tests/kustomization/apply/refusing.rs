@@ -1,5 +1,5 @@
-//! Refused objects: nothing of their stage is applied, and all of them are reported. First lines are recorded from Flux's
-//! controller.
+//! Refused objects: nothing of their stage is applied, and all of them are reported. First lines are
+//! recorded from Flux's controller.
 
 use serde_json::json;
 

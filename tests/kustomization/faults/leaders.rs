@@ -64,8 +64,8 @@ fn another_leader_goes_on_where_one_was_killed() {
     is_whole(&two.world, 1);
 }
 
-/// The one that wakes up has more to write of what was the newest revision when it fell asleep. Nothing of it is written, or objects
-/// would come back that no inventory knows.
+/// The one that wakes up has more to write of what was the newest revision when it fell asleep. Nothing of it is
+/// written, or objects would come back that no inventory knows.
 #[test]
 fn a_leader_that_wakes_up_writes_nothing_more() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -30,7 +30,8 @@ fn policy(namespace: &str) -> [Json; 2] {
     ]
 }
 
-/// One object is refused: it is named with its file, and no other of its stage is written. What was applied before stays.
+/// One object is refused: it is named with its file, and no other of its stage is written. What
+/// was applied before stays.
 #[test]
 fn what_admission_refuses_stops_its_stage() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -107,8 +108,8 @@ fn a_kind_that_is_defined_later_is_applied_then() {
     );
 }
 
-/// A namespace goes with what is in it. Nothing new is made there; the entries of the inventory stay until it is clear that the objects
-/// are gone, and everything is made again in a namespace that comes back.
+/// A namespace goes with what is in it. Nothing new is made there; the entries of the inventory stay until it is clear
+/// that the objects are gone, and everything is made again in a namespace that comes back.
 #[test]
 fn a_namespace_that_goes_and_comes_back() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -1,4 +1,5 @@
-//! Kustomizations that wait for others, and for artifacts: whoever waits is woken. All pauses are an hour, so that nothing else wakes them.
+//! Kustomizations that wait for others, and for artifacts: whoever waits is woken. All pauses are an hour, so that
+//! nothing else wakes them.
 
 use std::net::TcpListener;
 
@@ -17,7 +18,8 @@ fn controller(world: &KustomizeWorld<'_>, flags: &[&str]) -> Controller {
     starter.flags(flags).start()
 }
 
-/// Each revision comes to both at once: now the one is found not ready, and now its readiness comes while the other is in work.
+/// Each revision comes to both at once: now the one is found not ready, and now its readiness comes while the
+/// other is in work.
 #[test]
 fn a_dependent_is_woken_by_whatever_it_waits_for() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -79,7 +81,8 @@ fn paused(world: &KustomizeWorld<'_>, source: &str) -> (Json, TcpListener) {
     (artifact, listener)
 }
 
-/// A process that serves a source is paused, and another one takes the source over: first it has lost the artifact, or it has it at once.
+/// A process that serves a source is paused, and another one takes the source over: first it has lost the artifact, or
+/// it has it at once.
 #[test]
 fn a_download_from_a_paused_process_goes_on_at_the_next_one() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -106,7 +109,8 @@ fn a_download_from_a_paused_process_goes_on_at_the_next_one() {
     }
 }
 
-/// Nobody takes over. Others of the namespace, which has no more reconciliations than there are workers, do not wait for long.
+/// Nobody takes over. Others of the namespace, which has no more reconciliations than there are workers, do
+/// not wait for long.
 #[test]
 fn a_server_of_artifacts_that_is_silent_holds_up_nobody_for_long() {
     let Some(cluster) = Cluster::shared() else { return };

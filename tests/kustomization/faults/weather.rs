@@ -67,8 +67,8 @@ fn nothing_is_ever_lost(world: &KustomizeWorld<'_>) {
     }
 }
 
-/// Of each five writes one is answered with a failure although it was done, and one was not done: objects, statuses and deletions
-/// alike. A look finds no object that the inventory does not know.
+/// Of each five writes one is answered with a failure although it was done, and one was not done: objects, statuses and
+/// deletions alike. A look finds no object that the inventory does not know.
 #[test]
 fn an_etcd_that_times_out_leaves_nothing_behind() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -108,8 +108,8 @@ fn an_etcd_that_times_out_leaves_nothing_behind() {
     assert!(!controller.log().contains("panicked"));
 }
 
-/// The last write of a status is done, and answered with a failure: it is written again, and nothing is reconciled again for that
-/// (K-206).
+/// The last write of a status is done, and answered with a failure: it is written again, and nothing is reconciled
+/// again for that (K-206).
 #[test]
 fn a_status_that_was_written_all_the_same_is_no_other_reconciliation() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -1,5 +1,5 @@
-//! Logins at Vault with tokens of ServiceAccounts (N-061): a server that checks every login, issues a token, and accepts
-//! only that one.
+//! Logins at Vault with tokens of ServiceAccounts (N-061): a server that checks every login, issues a token, and
+//! accepts only that one.
 
 use super::vault::{encrypted, key, transit};
 use super::*;

@@ -1,5 +1,5 @@
-//! Kubeconfigs in Secrets: created with their cluster, replaced while in use; and changes of Secrets and ConfigMaps of a
-//! Kustomization, which take effect at once (K-108, K-122, K-123, K-189).
+//! Kubeconfigs in Secrets: created with their cluster, replaced while in use; and changes of Secrets and ConfigMaps of
+//! a Kustomization, which take effect at once (K-108, K-122, K-123, K-189).
 
 use serde_json::{Value as Json, json};
 
@@ -39,8 +39,8 @@ fn wakes(remote: &Remote, name: &str, change: impl FnOnce()) {
     );
 }
 
-/// K-122, K-123: as Cluster API has it, the Secret is named after the cluster, has the kubeconfig as `value`, and comes some time
-/// after the Kustomization, which tries again until then.
+/// K-122, K-123: as Cluster API has it, the Secret is named after the cluster, has the kubeconfig as `value`, and comes
+/// some time after the Kustomization, which tries again until then.
 #[test]
 fn a_kubeconfig_may_come_after_the_kustomization() {
     let Some(remote) = Remote::new("capi") else { return };
@@ -66,8 +66,8 @@ fn a_kubeconfig_may_come_after_the_kustomization() {
     assert!(remote.is_nowhere_here("fleet"));
 }
 
-/// K-108: each reconciliation reads the kubeconfig again, so a new token is used and an old one is not. K-189: where the Secret has
-/// the label, at once, although the Kustomization itself would come back in an hour.
+/// K-108: each reconciliation reads the kubeconfig again, so a new token is used and an old one is not. K-189: where
+/// the Secret has the label, at once, although the Kustomization itself would come back in an hour.
 #[test]
 fn a_kubeconfig_may_be_replaced() {
     let Some(remote) = Remote::new("rotated") else { return };

@@ -148,8 +148,8 @@ fn an_application_logs_in_at_azurite() {
     }
 }
 
-/// The token of the API server for a ServiceAccount is exchanged at moto's STS, and the credentials from there sign all requests.
-/// (versitygw has such a service too, for issuers that are on the internet alone.)
+/// The token of the API server for a ServiceAccount is exchanged at moto's STS, and the credentials from there sign all
+/// requests. (versitygw has such a service too, for issuers that are on the internet alone.)
 #[test]
 fn a_service_account_takes_its_role_at_sts() {
     let (Some(cluster), Some(moto)) = (Cluster::shared(), Moto::start()) else {

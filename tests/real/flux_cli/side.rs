@@ -70,7 +70,8 @@ fn deploy(side: Side, cluster: &Cluster, controllers: &Arc<Vec<Controller>>) -> 
     Some(kubelet)
 }
 
-/// The level and the object of a line of a log: each controller has words of its own. Other lines belong to the one before.
+/// The level and the object of a line of a log: each controller has words of its own. Other lines belong
+/// to the one before.
 fn what_is_logged(row: &str) -> Option<String> {
     let mut words = row.split(' ');
     let is_first = words.next() == Some("TIME");
@@ -134,7 +135,8 @@ impl<'a> Shown<'a> {
         folder
     }
 
-    /// An ExternalArtifact, as a third party's controller makes it, here of the files of the GitRepository; and a Kustomization of it.
+    /// An ExternalArtifact, as a third party's controller makes it, here of the files of the GitRepository;
+    /// and a Kustomization of it.
     pub fn add_external(&self) {
         let spec = json!({"sourceRef": {"apiVersion": "example.com/v1", "kind": "Thing", "name": "app"}});
         self.world.add(EXTERNAL, "app", spec);

@@ -1,5 +1,6 @@
-//! The same happens in two namespaces, one of Flux's controllers and one of ours. Both send their events to one notification-controller,
-//! whose Alerts deliver them to a receiver of webhooks: what was sent and what arrives has to be the same.
+//! The same happens in two namespaces, one of Flux's controllers and one of ours. Both send their events to one
+//! notification-controller, whose Alerts deliver them to a receiver of webhooks: what was sent and what arrives has
+//! to be the same.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -104,7 +105,8 @@ impl Told {
         world.add_image_repository("absent", "absent", "1h");
     }
 
-    /// What reads scanned tags, and what reads policies: each when that is there, since the first words would depend on who is faster.
+    /// What reads scanned tags, and what reads policies: each when that is there, since the first words would depend
+    /// on who is faster.
     fn make_images(&self) {
         let world = &self.world;
         world.app_ready(IMAGE_REPOSITORY);

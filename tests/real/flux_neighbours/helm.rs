@@ -1,5 +1,5 @@
-//! HelmReleases of Flux's helm-controller with charts of our OCIRepositories, by themselves and in a Kustomization of ours that waits for
-//! them; and of our HelmCharts.
+//! HelmReleases of Flux's helm-controller with charts of our OCIRepositories, by themselves and in a Kustomization of
+//! ours that waits for them; and of our HelmCharts.
 
 use std::process::Command;
 
@@ -18,7 +18,8 @@ use serde_json::{Value as Json, json};
 use super::{cluster, of_flux};
 use crate::beside::ALONE;
 
-/// A chart with a ConfigMap and a Deployment, which nobody makes ready here. When told to, it has an object that the API server refuses.
+/// A chart with a ConfigMap and a Deployment, which nobody makes ready here. When told to, it has an object that
+/// the API server refuses.
 const TEMPLATE: &str = "apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -278,8 +279,8 @@ fn kustomizations_wait_for_their_releases() {
     world.gone(CONFIG_MAP, "app");
 }
 
-/// helm-controller makes a HelmChart of `spec.chart`, and installs what we make of it: from Git with values of a file there, and from a
-/// repository with an index.
+/// helm-controller makes a HelmChart of `spec.chart`, and installs what we make of it: from Git with values of a file
+/// there, and from a repository with an index.
 #[test]
 fn charts_that_we_make_are_installed_and_upgraded() {
     let Some(cluster) = cluster() else { return };

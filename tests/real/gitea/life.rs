@@ -92,7 +92,8 @@ fn a_request_is_given_labels_and_people() {
     assert!(refused.contains("cannot ask for reviews"), "{refused}");
 }
 
-/// Gitea closes the requests of a branch name some time after the branch was deleted, also one that is opened in between.
+/// Gitea closes the requests of a branch name some time after the branch was deleted, also one that
+/// is opened in between.
 #[test]
 fn the_server_closes_requests_of_deleted_branches_and_nobody_has_declined_them() {
     let Some(fleet) = Fleet::new("deleted") else { return };

@@ -1,5 +1,5 @@
-//! A real Gitea, and a real Forgejo with the same tests: pull requests kept by their API and by AGit, what people and rules of the server
-//! do to them, webhooks.
+//! A real Gitea, and a real Forgejo with the same tests: pull requests kept by their API and by AGit, what people and
+//! rules of the server do to them, webhooks.
 
 mod access;
 mod agit;

@@ -1,4 +1,5 @@
-//! Images that failed are put back by requests of their own: by the API and by AGit, merged by a person, and closed by one.
+//! Images that failed are put back by requests of their own: by the API and by AGit, merged by a person,
+//! and closed by one.
 
 use super::{Fleet, forge};
 use bumpwright_testkit::apiserver::Cluster;
@@ -19,7 +20,8 @@ struct Reviewed {
 }
 
 impl Reviewed {
-    /// The Deployment `app` in the Kustomization `apps`, with these annotations of the automation and this `spec.git.push`.
+    /// The Deployment `app` in the Kustomization `apps`, with these annotations of the
+    /// automation and this `spec.git.push`.
     fn start(name: &str, annotations: &[(&str, &str)], push: Value) -> Option<Self> {
         let cluster = Cluster::shared()?;
         let fleet = Fleet::new(name)?;

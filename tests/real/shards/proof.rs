@@ -1,5 +1,6 @@
-//! What the audit log proves: between the last write of one process to an object and the first one of another, the first process has
-//! acknowledged a deal that gives the object away, and was not at it any more; or its Lease was deleted.
+//! What the audit log proves: between the last write of one process to an object and the first one of
+//! another, the first process has acknowledged a deal that gives the object away, and was not at it any
+//! more; or its Lease was deleted.
 
 use std::collections::BTreeMap;
 
@@ -107,7 +108,8 @@ impl<'a> Told<'a> {
         Ok(())
     }
 
-    /// Whether a member has said, between these times, that an object is not its own any more, and that it is not at it.
+    /// Whether a member has said, between these times, that an object is not its own any more, and that it
+    /// is not at it.
     fn has_let_go(&self, member: &str, (bucket, id): (usize, u64), (after, before): (&str, &str)) -> bool {
         let mut said = self.said.get(member).into_iter().flatten();
         said.any(|((begun, ended), what)| {

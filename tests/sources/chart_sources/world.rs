@@ -326,7 +326,8 @@ fn fill(moto: &Moto) {
     moto.put("/charts/packed/web.tgz", chart("web", "1.0.0"));
 }
 
-/// Charts that are signed without keys: by a bundle of cosign 3, by a signature of cosign 2, by means of another Sigstore.
+/// Charts that are signed without keys: by a bundle of cosign 3, by a signature of cosign 2, by
+/// means of another Sigstore.
 fn keyless(images: &Images) {
     const NAME: &str = "charts/keyless";
     let (acme, other, wish) = (Sigstore::of("acme"), Sigstore::of("mallory"), Wish::default());

@@ -179,7 +179,8 @@ impl World {
         manifest
     }
 
-    /// Artifacts signed without keys: by a bundle of cosign 3, by a signature of cosign 2, by means of another Sigstore.
+    /// Artifacts signed without keys: by a bundle of cosign 3, by a signature of cosign 2, by
+    /// means of another Sigstore.
     fn keyless(&self) {
         let (images, wish) = (self.open.images(), Wish::default());
         let [bundle, simple, other] = ["bundle", "simple", "other"].map(|tag| {

@@ -1,5 +1,5 @@
-//! What a request is given beside its text: labels, reviewers, assignees, a merge by the forge; and what it says when nobody has
-//! written a message.
+//! What a request is given beside its text: labels, reviewers, assignees, a merge by the forge; and what it says when
+//! nobody has written a message.
 
 use bumpwright_testkit::reply::Reply;
 use serde_json::json;

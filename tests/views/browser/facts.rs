@@ -1,4 +1,5 @@
-//! What commits changed, how objects are, what drifted, and what is known of tags: with a real registry and Git server, by real runs.
+//! What commits changed, how objects are, what drifted, and what is known of tags: with a real registry and Git
+//! server, by real runs.
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
@@ -22,7 +23,8 @@ const NAMESPACE: &str = "facts";
 /// What is in a Secret and may be on no page.
 const PASSWORD: &str = "hunter2";
 
-/// A fleet whose automation has written a tag, whose Kustomization has applied it, and whose ConfigMap somebody has changed.
+/// A fleet whose automation has written a tag, whose Kustomization has applied it, and whose
+/// ConfigMap somebody has changed.
 struct Facts {
     // Before the folder that has its log and storage goes.
     _controller: Controller,
@@ -141,7 +143,8 @@ impl Facts {
         world.ready(KUSTOMIZATION, "apps", "False", |reason, _| reason == "DriftDetected");
     }
 
-    /// Somebody with a token who may read what pages are made of; `workloads` says whether Deployments and Secrets, too.
+    /// Somebody with a token who may read what pages are made of; `workloads` says whether
+    /// Deployments and Secrets, too.
     fn reader(&self, name: &str, workloads: bool) -> String {
         let cluster = self.world.cluster;
         let token = person(cluster, NAMESPACE, name);

@@ -55,7 +55,8 @@ fn is_told(world: &World<'_>, person: &str) -> bool {
     messages.any(|message| message.starts_with(&format!("{person} asked for it")))
 }
 
-/// Names and groups of the proxy have a prefix: what the cluster itself gives to a `devs` or a `system:masters` is not theirs.
+/// Names and groups of the proxy have a prefix: what the cluster itself gives to a `devs` or a
+/// `system:masters` is not theirs.
 #[test]
 fn a_proxy_signs_people_in() {
     let Some((browser, cluster)) = super::parts() else {

@@ -23,8 +23,8 @@ const STATUS: u64 = 80 << 10;
 /// KiB that the process may have more while nobody looks.
 const AT_REST: u64 = 3 << 10;
 
-/// The CPU time that the process may take for five looks at a page of objects that did not change, in a build for tests: what ships
-/// needs a tenth.
+/// The CPU time that the process may take for five looks at a page of objects that did not change, in a build for
+/// tests: what ships needs a tenth.
 const FIVE_LOOKS: Duration = Duration::from_secs(2);
 
 fn object(kind: &str, name: &str, spec: Json, status: Json) -> Json {

@@ -1,4 +1,5 @@
-//! What commits changed, on the pages of automations; and what choices have come to know of tags. Only the process that reconciles has it.
+//! What commits changed, on the pages of automations; and what choices have come to know of tags. Only the process
+//! that reconciles has it.
 
 use serde_json::json;
 
@@ -22,7 +23,8 @@ fn page(port: u16, target: &str, token: &str) -> String {
     exchange(port, "GET", target, &[("Authorization", &bearer)], "").text()
 }
 
-/// The lines of marked fields are shown, of Secrets the place, and of everything else nothing; to who may list the automation and its source.
+/// The lines of marked fields are shown, of Secrets the place, and of everything else nothing; to who may list the
+/// automation and its source.
 #[test]
 fn a_commit_is_shown_by_its_marked_lines() {
     let Some(cluster) = seeded() else { return };

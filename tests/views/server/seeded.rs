@@ -270,8 +270,8 @@ pub fn now() -> String {
     bumpwright_gostd::Time::unix(seconds, 0).written(bumpwright_gostd::RFC_3339)
 }
 
-/// A ServiceAccount in a namespace of its own, with a role in a namespace, and a token of it: those of one namespace count as one person
-/// where something is bounded.
+/// A ServiceAccount in a namespace of its own, with a role in a namespace, and a token of it: those of one namespace
+/// count as one person where something is bounded.
 pub fn account(cluster: &Cluster, namespace: &str, name: &str, role: &str) -> String {
     account_in(cluster, &home(name), namespace, name, role)
 }

@@ -1,4 +1,5 @@
-//! Commands that look at a cluster: `status`, `get`, `tree`, `trace`, `events`; and `reconcile`, `suspend` and `resume`.
+//! Commands that look at a cluster: `status`, `get`, `tree`, `trace`, `events`; and
+//! `reconcile`, `suspend` and `resume`.
 
 mod actions;
 mod beside_flux;

@@ -1,5 +1,5 @@
-//! HelmReleases: `trace`, `tree`, `status`, `get`, `reconcile`, `suspend` and `resume`. The test writes what helm-controller would; the real one
-//! is in `tests/real/flux_neighbours/helm.rs`.
+//! HelmReleases: `trace`, `tree`, `status`, `get`, `reconcile`, `suspend` and `resume`. The test writes what
+//! helm-controller would; the real one is in `tests/real/flux_neighbours/helm.rs`.
 
 use super::{even, json, ok, run};
 use crate::seed::{HELM_CHART, HELM_RELEASE, HELM_REPOSITORY, HOUR, add, deployed, installed, ready, release, seeded};

@@ -21,7 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// The objects that are read at once.
 const AT_ONCE: usize = 16;
 
-/// How long an answer is kept: objects change while no other revision is applied only when somebody changes them by hand.
+/// How long an answer is kept: objects change while no other revision is applied only when somebody
+/// changes them by hand.
 const KEPT: Duration = Duration::from_secs(300);
 
 /// How long it is kept that an object could not be read.
@@ -57,7 +58,8 @@ async fn read(cluster: &Cluster, doubts: &BTreeMap<ObjectName, Doubt>) -> Answer
     answers
 }
 
-/// What the process may not read: group, kind and namespace. One refusal is enough, since rights are seldom given by name.
+/// What the process may not read: group, kind and namespace. One refusal is enough, since rights are
+/// seldom given by name.
 #[derive(Default)]
 struct Refusals(Mutex<BTreeSet<(String, String, String)>>);
 

@@ -91,7 +91,8 @@ impl Known {
         self.all("ImageRepository", namespace, says_it).collect()
     }
 
-    /// The GitRepositories of this address and branch, in the order of the files; they may say more, as how they log in.
+    /// The GitRepositories of this address and branch, in the order of the files; they may say more, as
+    /// how they log in.
     pub(crate) fn sources(&self, namespace: &str, git: &Git) -> Vec<String> {
         let found = self.all("GitRepository", namespace, |known| {
             let text = |keys: &[&str]| keys.iter().try_fold(known, |said, key| said.get(key))?.text();
@@ -290,8 +291,8 @@ impl Standing {
         draft.rewrite(span, path(&common(paths)));
     }
 
-    /// Ends the suspension of one of the file of objects that was made so, and has it look at these folders alone; whether
-    /// there was one.
+    /// Ends the suspension of one of the file of objects that was made so, and has it look at these folders alone;
+    /// whether there was one.
     pub(crate) fn resume(&self, draft: &mut Draft<'_>, folders: &BTreeSet<String>) -> bool {
         let Some(suspended) = self.waits(draft) else {
             return false;

@@ -78,8 +78,8 @@ impl SecretMask {
         shown + rest
     }
 
-    /// The text without the beginnings of hidden ones that were cut, of at least [`SHORTEST`] bytes. Each hidden text is walked once,
-    /// however often something was cut.
+    /// The text without the beginnings of hidden ones that were cut, of at least [`SHORTEST`] bytes. Each hidden text
+    /// is walked once, however often something was cut.
     fn without_beginnings(&self, text: String) -> String {
         let Some((cut, rest)) = text.rsplit_once(CUT) else {
             return text;
@@ -195,7 +195,8 @@ fn strings(document: &str) -> (Vec<JsonString<'_>>, &str) {
     (strings, rest)
 }
 
-/// A text as a JSON string, with its quotes: whatever is not ASCII is escaped, since it may be what turns a terminal around.
+/// A text as a JSON string, with its quotes: whatever is not ASCII is escaped, since it may be what
+/// turns a terminal around.
 fn json_string(text: &str) -> String {
     let mut ascii = String::new();
     for c in serde_json::Value::from(text).to_string().chars() {

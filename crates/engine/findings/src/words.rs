@@ -56,7 +56,8 @@ pub(crate) fn place(place: &Place) -> String {
     format!("{}:{}:{}", place.path, place.line, place.column)
 }
 
-/// `Kustomization namespace/name of clusters/a, clusters/b`, or the same of a HelmRelease; None if the finding does not say.
+/// `Kustomization namespace/name of clusters/a, clusters/b`, or the same of a HelmRelease; None if the
+/// finding does not say.
 pub(crate) fn origins(finding: &Finding) -> Option<String> {
     let mut clusters = BTreeMap::<Option<String>, BTreeSet<&str>>::new();
     for origin in &finding.origins {

@@ -40,8 +40,9 @@ pub fn nearest_name<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
     }
 }
 
-/// The path that is nearest to one that does not exist: each name that its folder does not have becomes the nearest there, as by
-/// [`nearest_name`]. `list` has the names in a folder by its path, which is empty for the root; none for what is not a folder.
+/// The path that is nearest to one that does not exist: each name that its folder does not have becomes the nearest
+/// there, as by [`nearest_name`]. `list` has the names in a folder by its path, which is empty for the root; none for
+/// what is not a folder.
 #[must_use]
 pub fn nearest_path(path: &str, mut list: impl FnMut(&str) -> Option<Vec<String>>) -> Option<String> {
     let mut found = String::new();

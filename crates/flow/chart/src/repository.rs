@@ -129,8 +129,8 @@ impl Repository {
         self.read_index(None, most)
     }
 
-    /// The index, or what it has of one chart. It is read as it arrives, and whole only where it is not of the form that
-    /// Helm writes.
+    /// The index, or what it has of one chart. It is read as it arrives, and whole only where it is not of the
+    /// form that Helm writes.
     fn read_index(&self, chart: Option<&str>, most: u64) -> Result<Index, PullError> {
         let mut address = self.url.clone();
         address.set_path(&format!("{}/index.yaml", self.url.path().trim_end_matches('/')));

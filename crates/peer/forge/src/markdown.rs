@@ -13,8 +13,8 @@ pub fn code(text: &str) -> String {
     one_line(text).replace('`', "'").replace('|', "\\|")
 }
 
-/// Escapes text in a fenced block: it stays on its line and does not end the block. A bar and a backslash are themselves
-/// there.
+/// Escapes text in a fenced block: it stays on its line and does not end the block. A bar and a
+/// backslash are themselves there.
 #[must_use]
 pub fn fenced(text: &str) -> String {
     one_line(text).replace("```", "'''")

@@ -93,8 +93,8 @@ impl Charts {
         Some(self.kept(above, &wanted, find))
     }
 
-    /// The chart that is kept, else the one that is found, which is kept then. What a range means is asked for each time
-    /// while there is a network.
+    /// The chart that is kept, else the one that is found, which is kept then. What a range means is asked for each
+    /// time while there is a network.
     fn kept(
         &self,
         url: &str,

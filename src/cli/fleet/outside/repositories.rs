@@ -61,8 +61,8 @@ pub(super) struct Reached {
 }
 
 impl Reached {
-    /// As source-controller reaches it, within `limit`. `objects` are those of its namespace; without a login among them
-    /// it is the user's, which no other host gets.
+    /// As source-controller reaches it, within `limit`. `objects` are those of its namespace; without a login among
+    /// them it is the user's, which no other host gets.
     ///
     /// # Errors
     /// What Flux refuses: the address, or a Secret.

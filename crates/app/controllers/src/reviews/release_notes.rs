@@ -1,4 +1,5 @@
-//! What the releases of new images are, for the review of a request (docs/guides/reviews.md#release-notes-in-the-cluster).
+//! What the releases of new images are, for the review of a request
+//! (docs/guides/reviews.md#release-notes-in-the-cluster).
 //!
 //! Labels name sources: forges are asked without a login, also the one of the repository.
 

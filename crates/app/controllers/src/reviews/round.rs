@@ -324,8 +324,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Whether the forge knows that the pair was reviewed, before this process began. Without a status it is reviewed again;
-    /// the comment stays as it is if it says the same.
+    /// Whether the forge knows that the pair was reviewed, before this process began. Without a status it is reviewed
+    /// again; the comment stays as it is if it says the same.
     async fn was_done(&self, connection: &Arc<Connection>, one: &Due) -> Result<bool, Failed> {
         if !connection.forge.takes_status(one.is_fork) {
             return Ok(false);

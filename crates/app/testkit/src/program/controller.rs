@@ -6,7 +6,8 @@
 //! assert_eq!(controller.stop(), Some(0));
 //! ```
 //!
-//! Most suites start theirs by [`crate::fixture::world::World::controller`]. When a test fails, the end of the log is printed.
+//! Most suites start theirs by [`crate::fixture::world::World::controller`]. When a test fails, the end of
+//! the log is printed.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;

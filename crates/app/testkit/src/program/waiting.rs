@@ -74,7 +74,8 @@ fn wait<F: Awaited>(timeout: Duration, mut look: impl FnMut() -> F, say: impl Fn
     }
 }
 
-/// The time to the next look. It grows with what was waited for: most looks are at servers, which take their share of the processors.
+/// The time to the next look. It grows with what was waited for: most looks are at servers, which take their
+/// share of the processors.
 fn pause(waited: Duration) -> Duration {
     (waited / 10).clamp(Duration::from_millis(30), Duration::from_millis(200))
 }

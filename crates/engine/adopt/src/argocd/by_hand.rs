@@ -1,5 +1,5 @@
-//! Fields that somebody marked by hand: where no policy says what argocd-image-updater did, or a generator alone knows the
-//! files. With such markers an Application moves like any other.
+//! Fields that somebody marked by hand: where no policy says what argocd-image-updater did, or a generator alone knows
+//! the files. With such markers an Application moves like any other.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,8 @@ fn field(draft: &Draft<'_>, file: usize, site: &Site) -> Field {
     }
 }
 
-/// Whether a generator may make a path of a template, or one below it: `{{path}}/values.yaml` may be of several folders.
+/// Whether a generator may make a path of a template, or one below it: `{{path}}/values.yaml` may
+/// be of several folders.
 fn may_be(path: &str, template: &str) -> bool {
     let mut parts = template.split("{{");
     let Some(mut rest) = parts.next().and_then(|first| path.strip_prefix(first)) else {

@@ -21,8 +21,8 @@ pub(super) struct MarkedFolders {
     pub(super) folders: BTreeSet<String>,
 }
 
-/// The folders of all fields with markers of policies that are known; none where files of several repositories are read,
-/// since those of one are not the other's.
+/// The folders of all fields with markers of policies that are known; none where files of several repositories are
+/// read, since those of one are not the other's.
 pub(super) fn folders(draft: &Draft<'_>) -> Vec<MarkedFolders> {
     let files = draft.files.parsed.iter().enumerate();
     let files = files.filter(|(n, _)| draft.options.manifests != Some(*n));

@@ -359,8 +359,8 @@ fn wanted(draft: &mut Draft<'_>, image: &Image, job: &Job<'_>) -> Result<Wanted,
     })
 }
 
-/// The way out of an image without a policy: the field that counts, which may have the marker of another one; or why the
-/// marker that it has does not count.
+/// The way out of an image without a policy: the field that counts, which may have the marker of another one; or why
+/// the marker that it has does not count.
 fn own_policy(draft: &Draft<'_>, wish: &Wish<'_>) -> String {
     let Some(field) = wish.fields.iter().find(|field| field.part != Part::Name) else {
         return String::new();

@@ -212,8 +212,8 @@ impl Taker {
         policy.is_some_and(|policy| policy.latest(&[tag.to_owned()]).is_ok())
     }
 
-    /// Whether argocd-image-updater takes the tag for a version, and Flux for none: `1.4`. An image with such tags would
-    /// have no updates any more. `in_range`: whether only those of the range count.
+    /// Whether argocd-image-updater takes the tag for a version, and Flux for none: `1.4`. An image with such tags
+    /// would have no updates any more. `in_range`: whether only those of the range count.
     pub(super) fn is_short_version(&self, tag: &str, in_range: bool) -> bool {
         let Some(range) = &self.range else { return false };
         let is_in = |version: Version| !in_range || range.check(&version);

@@ -1,5 +1,5 @@
-//! Applications that move one by one have the same automations as all at once, and no automation takes the policies of its
-//! neighbour.
+//! Applications that move one by one have the same automations as all at once, and no automation takes the
+//! policies of its neighbour.
 
 use bumpwright_adopt::{SourceFile, Weight};
 

@@ -167,7 +167,8 @@ impl ImagePolicy {
         Some((self.field_of(&error), error))
     }
 
-    /// The place of the field that an error of [`ImagePolicy::chooser`] is about, if the policy was read from a manifest.
+    /// The place of the field that an error of [`ImagePolicy::chooser`] is about, if the policy was
+    /// read from a manifest.
     #[must_use]
     pub fn place_of(&self, error: &InvalidPolicy) -> Option<&str> {
         self.places.of(self.field_of(error))

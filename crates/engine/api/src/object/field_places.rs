@@ -1,7 +1,7 @@
 //! The places of fields in the manifest that an object was read from.
 
-/// The places of those fields of an object that an error of a run can be about, `path:line:column`. None of an object that was
-/// read from no manifest. Objects are the same wherever they are written.
+/// The places of those fields of an object that an error of a run can be about, `path:line:column`. None of an object
+/// that was read from no manifest. Objects are the same wherever they are written.
 #[derive(Clone, Debug, Default)]
 pub struct FieldPlaces(Vec<(&'static str, Box<str>)>);
 
@@ -12,7 +12,8 @@ impl FieldPlaces {
         Self(fields.map(|field| (*field, place(field).into())).collect())
     }
 
-    /// The place of a field by its JSON pointer; of the innermost one around it that exists, if the manifest does not have it.
+    /// The place of a field by its JSON pointer; of the innermost one around it that exists, if the manifest
+    /// does not have it.
     #[must_use]
     pub fn of(&self, pointer: &str) -> Option<&str> {
         let mut places = self.0.iter();

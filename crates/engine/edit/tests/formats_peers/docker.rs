@@ -179,7 +179,8 @@ fn values(image: &Json) -> Values {
     });
     let variables: Values = variables.collect();
     let labels = image["config"]["Labels"].as_object().into_iter().flatten();
-    // The label `k1` shows the argument `a1`, unless an `ENV` of several lines made that a variable, which is seen itself.
+    // The label `k1` shows the argument `a1`, unless an `ENV` of several lines made that a variable,
+    // which is seen itself.
     let is_copy = |name: &str| {
         let variable = name.replace('k', "variable a");
         variables.iter().any(|(name, _)| *name == variable)

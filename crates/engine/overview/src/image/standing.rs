@@ -300,8 +300,8 @@ fn unexplained(run: &Run, user: &ObjectName, chosen: &Version) -> String {
 }
 
 /// What is not known of an image that nothing holds back; empty where objects have it, and none has another version.
-/// Statuses have the policies that an automation may follow, whether or not a marker names them. `is_missing` is whether
-/// objects were read, and none has the image.
+/// Statuses have the policies that an automation may follow, whether or not a marker names them. `is_missing` is
+/// whether objects were read, and none has the image.
 fn remark(
     (user, automation): (&ObjectName, &AutomationFacts),
     evidence: &Evidence<'_>,

@@ -24,8 +24,8 @@ const ALL_OBJECTS: usize = 1_000;
 /// The most workloads of Kustomizations that are well.
 const ALL_WORKLOADS: usize = 500;
 
-/// The most images of an object that are looked at, and the most versions that are kept of it, one for each policy: whoever
-/// writes an object may name any number of images.
+/// The most images of an object that are looked at, and the most versions that are kept of it, one for each policy:
+/// whoever writes an object may name any number of images.
 const IMAGES: usize = 200;
 const VERSIONS: usize = 200;
 
@@ -71,8 +71,8 @@ pub struct Doubt {
     images: Arc<Images>,
 }
 
-/// Whether one answer is for both questions. A workload has the names of its images, so that other tags are nothing new to
-/// ask of it: a version that is chosen next would have all of them read again.
+/// Whether one answer is for both questions. A workload has the names of its images, so that other tags are nothing new
+/// to ask of it: a version that is chosen next would have all of them read again.
 impl PartialEq for Doubt {
     fn eq(&self, other: &Self) -> bool {
         let images = self.images.iter().zip(other.images.iter());
@@ -173,8 +173,8 @@ impl Doubt {
         found
     }
 
-    /// The policies whose image is anywhere in an object: as a word of a text, as in the arguments of a container, or its tag
-    /// as a whole text. Texts are read once, whatever the number of policies.
+    /// The policies whose image is anywhere in an object: as a word of a text, as in the arguments of a container, or
+    /// its tag as a whole text. Texts are read once, whatever the number of policies.
     fn named_in(&self, object: &Value) -> Vec<&ObjectName> {
         let mut texts = Vec::new();
         let parts = object.as_object().into_iter().flatten();
@@ -325,8 +325,8 @@ impl World {
         })
     }
 
-    /// What to look for of the images that automations have seen, by the source that they change: also of those that they
-    /// have not written yet, so that it is the same before and after.
+    /// What to look for of the images that automations have seen, by the source that they change: also of those that
+    /// they have not written yet, so that it is the same before and after.
     fn sought(&self) -> BTreeMap<Id, Images> {
         let mut sought = BTreeMap::<Id, Images>::new();
         for automation in self.automations.values() {

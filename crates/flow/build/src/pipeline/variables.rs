@@ -36,8 +36,9 @@ impl Substitution {
         }
     }
 
-    /// The same, with the defaults of variables that are missing, or else their expressions left as they are: something
-    /// gives them that is not known here. If it is `needed`, it gives some, so that variables are replaced although none is known.
+    /// The same, with the defaults of variables that are missing, or else their expressions left as they are:
+    /// something gives them that is not known here. If it is `needed`, it gives some, so that variables are replaced
+    /// although none is known.
     #[must_use]
     pub fn keeping_undefined(mut self, needed: bool) -> Self {
         self.options.undefined = Undefined::Kept;

@@ -36,8 +36,8 @@ pub(crate) struct MarkedFile {
     pub(crate) acceptances: Vec<AcceptingComment>,
 }
 
-/// The marked files of the repository that the clusters are built from, or that their automations look at: those that are
-/// read before the deadline.
+/// The marked files of the repository that the clusters are built from, or that their automations look at: those that
+/// are read before the deadline.
 pub(crate) fn all(
     clusters: &[Cluster<'_>],
     automations: &[Automation<'_>],

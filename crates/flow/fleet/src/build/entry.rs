@@ -187,7 +187,8 @@ pub fn entries(tree: &dyn Tree) -> Vec<String> {
     entries
 }
 
-/// The highest folders with files of Flux's Kustomizations: those that may be meant where a repository has no [`entries`].
+/// The highest folders with files of Flux's Kustomizations: those that may be meant where a
+/// repository has no [`entries`].
 #[must_use]
 pub fn kustomization_folders(tree: &dyn Tree) -> Vec<String> {
     let has_one = |file: &String| {

@@ -92,8 +92,8 @@ fn referred(reference: &SubstituteReference, object: Value) -> Result<Referred, 
     })
 }
 
-/// An object with an expression in place of each encrypted value, and the keys of these. SOPS leaves keys readable: these
-/// variables exist, only their values are not known.
+/// An object with an expression in place of each encrypted value, and the keys of these. SOPS leaves keys readable:
+/// these variables exist, only their values are not known.
 fn with_expressions(object: &Value) -> (Value, Vec<String>) {
     let is_secret = object.text_at("/kind") == "Secret";
     let (mut object, mut masked) = (object.clone(), Vec::new());

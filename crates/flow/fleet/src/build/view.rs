@@ -331,7 +331,8 @@ impl Node {
         self.release.as_ref().is_some_and(|release| release.name == *name)
     }
 
-    /// How many HelmReleases it has for another cluster: they are not rendered, since what that cluster has is not known.
+    /// How many HelmReleases it has for another cluster: they are not rendered, since what that cluster
+    /// has is not known.
     #[must_use]
     pub fn releases_elsewhere(&self) -> usize {
         if self.is_elsewhere() {

@@ -1,8 +1,8 @@
-//! Credentials that a change brings in clear text, outside of Secrets: in ConfigMaps, variables of containers and values
-//! of releases; private keys and tokens in all objects.
+//! Credentials that a change brings in clear text, outside of Secrets: in ConfigMaps, variables of containers and
+//! values of releases; private keys and tokens in all objects.
 //!
-//! Most texts there are not secret, so only plain credentials count: fewer than in a Secret, where all that is not public may
-//! be one.
+//! Most texts there are not secret, so only plain credentials count: fewer than in a Secret, where all that is not
+//! public may be one.
 
 use std::collections::BTreeSet;
 

@@ -53,8 +53,8 @@ impl<'c> ChangedFiles<'c> {
         !self.lines(path).is_empty()
     }
 
-    /// The line of the change that an object of a node comes from: one with such a text in a document of the object, or of
-    /// the release that installs it; else one with such a text in another file that the node or those above it are
+    /// The line of the change that an object of a node comes from: one with such a text in a document of the object, or
+    /// of the release that installs it; else one with such a text in another file that the node or those above it are
     /// built from; else the first one of the object, or of the only file that has changed.
     pub(super) fn place(&self, fleet: &Fleet, node: &Node, object: &Value, texts: &[String]) -> Option<Place> {
         let levels = self.levels(fleet, node);

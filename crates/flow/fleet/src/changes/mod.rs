@@ -166,7 +166,8 @@ impl Change<'_> {
         }
     }
 
-    /// The place of a field of an object: where a file of the change has it, else the line of the change that it comes from.
+    /// The place of a field of an object: where a file of the change has it, else the line of the change
+    /// that it comes from.
     fn place(&self, object: &Changed<'_>, pointer: &str) -> Option<Place> {
         let Placed { node, object: new, .. } = object.new?;
         let exact = if pointer.is_empty() {

@@ -112,8 +112,8 @@ fn chart(change: &Change<'_>, (chart, from, to): &Step, names: &[ObjectName]) ->
     )
 }
 
-/// The place of the version of a chart: in the source that the release refers to, or in the release; else the line of the
-/// change that it comes from.
+/// The place of the version of a chart: in the source that the release refers to, or in the release; else the line of
+/// the change that it comes from.
 fn chart_place(change: &Change<'_>, (giver, release): (&Node, &FleetObject), version: &str) -> Option<Place> {
     let fleet = change.cluster.fleet;
     let of_source = || {

@@ -116,8 +116,8 @@ fn names_chart(release: &Value) -> bool {
         .any(|field| release.pointer(field).is_some_and(|value| !value.is_null()))
 }
 
-/// A chart that is not there, at the field that names it: the version where the message is about that, in the release or
-/// in the source that it refers to.
+/// A chart that is not there, at the field that names it: the version where the message is about that, in the release
+/// or in the source that it refers to.
 fn missing_chart(cluster: &Cluster<'_>, node: &Node, text: &str) -> Finding {
     let finding = about(node, Rule::MissingChart, text);
     let Some(object) = release(cluster, node) else {

@@ -176,9 +176,9 @@ impl<'c> Cluster<'c> {
             .placed(self.place(node, object, pointer, Part::Key))
     }
 
-    /// The place of a field of an object that a node gives: in the object's own file, or in a patch among the files that
-    /// the node was built from or in its Kustomization; the value of a variable, if the field is one. The object's place
-    /// if none of them has the field with this value.
+    /// The place of a field of an object that a node gives: in the object's own file, or in a patch among the files
+    /// that the node was built from or in its Kustomization; the value of a variable, if the field is one. The object's
+    /// place if none of them has the field with this value.
     pub(crate) fn place(&self, node: &Node, object: &FleetObject, pointer: &str, part: Part) -> Option<Place> {
         let exact = self.exact_place(node, object, pointer, part);
         let variable = || {

@@ -1,5 +1,5 @@
-//! Secrets, ConfigMaps and ServiceAccounts that operators make of objects of the fleet: of which, under what name, where,
-//! and with which keys.
+//! Secrets, ConfigMaps and ServiceAccounts that operators make of objects of the fleet: of which, under what name,
+//! where, and with which keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -74,8 +74,8 @@ pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSett
     found.unwrap_or_else(|| vec![late()])
 }
 
-/// That the deadline passed before all rules were checked. What was found until then is not said: rules that have not seen
-/// all objects miss some.
+/// That the deadline passed before all rules were checked. What was found until then is not said: rules that have not
+/// seen all objects miss some.
 pub(crate) fn late() -> Finding {
     Finding::new(Rule::Limit, "the time limit was reached: not all rules were checked")
 }

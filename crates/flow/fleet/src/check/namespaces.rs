@@ -16,8 +16,8 @@ const NAMESPACE: &str = "Namespace";
 /// The objects in a namespace: the first with its node, and how many there are.
 type Users<'c> = (&'c Node, &'c FleetObject, usize);
 
-/// A finding for each namespace, at the first object in it. Where the fleet has no Namespace besides those of every cluster, all
-/// are created by other means; and a cluster of an API server has others than those of its Kustomizations.
+/// A finding for each namespace, at the first object in it. Where the fleet has no Namespace besides those of every
+/// cluster, all are created by other means; and a cluster of an API server has others than those of its Kustomizations.
 pub(super) fn check(cluster: &Cluster<'_>, schemas: &Schemas, found: &mut Vec<Finding>) {
     let mut own = cluster.of_kind("", NAMESPACE);
     let has_some = own.any(|(_, object)| !is_anywhere(&name_of(&object.value).name));

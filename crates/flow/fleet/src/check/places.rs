@@ -119,8 +119,8 @@ impl<'t> Places<'t> {
         })
     }
 
-    /// The place of a field of an object in a patch: in a document of its kind and name in one of these files that has the
-    /// field with the value that was built. The object's own file is left out.
+    /// The place of a field of an object in a patch: in a document of its kind and name in one of these files that has
+    /// the field with the value that was built. The object's own file is left out.
     pub(crate) fn in_patch<'p>(
         &self,
         files: impl IntoIterator<Item = &'p str>,
@@ -322,8 +322,8 @@ pub(crate) fn split(text: &str) -> Option<Place> {
     }
 }
 
-/// The place in the text of a patch, one that is merged or a list of operations, of the value that an object has in a field;
-/// none if the patch does not give it.
+/// The place in the text of a patch, one that is merged or a list of operations, of the value that an object has in a
+/// field; none if the patch does not give it.
 pub(crate) fn given_by(
     text: &str,
     kind: Option<&str>,

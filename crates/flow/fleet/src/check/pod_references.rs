@@ -1,8 +1,8 @@
-//! Secrets, ConfigMaps and ServiceAccounts that pods name: names that are nearly those of the fleet, and keys that these
-//! do not have.
+//! Secrets, ConfigMaps and ServiceAccounts that pods name: names that are nearly those of the fleet, and keys that
+//! these do not have.
 //!
-//! A fleet seldom has all of them: charts, operators and people make others. So only slips are found, and ServiceAccounts
-//! of namespaces whose objects are all known.
+//! A fleet seldom has all of them: charts, operators and people make others. So only slips are found, and
+//! ServiceAccounts of namespaces whose objects are all known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -183,8 +183,8 @@ fn missing_keys(reference: &Reference<'_>, name: &ObjectName, given: &FleetObjec
     slips.collect()
 }
 
-/// Whether the cluster has more keys of it: Flux puts it into one of somebody else or leaves that as it is, or the cluster
-/// adds those of a token.
+/// Whether the cluster has more keys of it: Flux puts it into one of somebody else or leaves that as it is, or the
+/// cluster adds those of a token.
 fn is_a_part(given: &FleetObject) -> bool {
     const TOKEN: &str = "kubernetes.io/service-account-token";
     const APPLY: &str = "kustomize.toolkit.fluxcd.io/ssa";
@@ -226,8 +226,8 @@ fn unmade(cluster: &Cluster<'_>, names: &Names<'_>, reference: &Reference<'_>, n
     })
 }
 
-/// Whether all objects are known that a fleet brings: everything was built and rendered, nothing is encrypted as a whole,
-/// and no operator makes any objects.
+/// Whether all objects are known that a fleet brings: everything was built and rendered, nothing is encrypted as a
+/// whole, and no operator makes any objects.
 fn is_complete(cluster: &Cluster<'_>) -> bool {
     let rendered = |node: &&Node| node.release.is_some() && node.product.is_ok();
     let rendered = cluster.fleet.nodes.iter().filter(rendered).count();

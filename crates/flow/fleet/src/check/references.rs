@@ -187,8 +187,8 @@ fn missed(cluster: &Cluster<'_>, makers: &Makers<'_>, all: &[(&str, ObjectName, 
     Some(cluster.missing(suggested(cluster, finding, kind, name), None))
 }
 
-/// Makes one note of those about the same Secret of several clusters, which somebody makes by hand in each: at the first
-/// place, with all origins.
+/// Makes one note of those about the same Secret of several clusters, which somebody makes by hand in each: at the
+/// first place, with all origins.
 pub(super) fn fold(findings: &mut Vec<Finding>) {
     let mut folded: Vec<Finding> = Vec::with_capacity(findings.len());
     let mut first: BTreeMap<String, usize> = BTreeMap::new();

@@ -189,7 +189,8 @@ impl FleetDiff {
         shown_folder(&self.entry).to_owned()
     }
 
-    /// `nothing differs`, or `1 added, 2 changed` of objects and `1 could not be compared` of Kustomizations and releases.
+    /// `nothing differs`, or `1 added, 2 changed` of objects and `1 could not be compared` of
+    /// Kustomizations and releases.
     #[must_use]
     pub fn summary(&self) -> String {
         let unbuilt = self.kustomizations.iter().filter(|one| one.is_unbuilt()).count();

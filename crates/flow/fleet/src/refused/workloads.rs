@@ -42,7 +42,8 @@ pub(super) fn check((group, kind): (&str, &str), object: &Value, is_applied: boo
     pod.check(found);
 }
 
-/// The volumes that a StatefulSet makes of claims. Of a pod none are known: admission gives it some before it is validated.
+/// The volumes that a StatefulSet makes of claims. Of a pod none are known: admission gives it some
+/// before it is validated.
 fn claims<'v>(kind: &str, object: &'v Value) -> Option<BTreeSet<&'v str>> {
     if kind == "Pod" {
         return None;

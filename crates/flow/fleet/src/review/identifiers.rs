@@ -12,8 +12,8 @@ use bumpwright_findings::Rule;
 use bumpwright_json::Texts;
 use bumpwright_kustomize::tree::Tree;
 
-/// Those of the texts that are rules, or names, namespaces, kinds or keys of objects outside of Secrets, as the files of a
-/// state have them. What only a build puts into a name stays hidden.
+/// Those of the texts that are rules, or names, namespaces, kinds or keys of objects outside of Secrets, as the files
+/// of a state have them. What only a build puts into a name stays hidden.
 pub(super) fn among(texts: &BTreeSet<String>, state: State<'_>) -> BTreeSet<String> {
     let rules = Rule::ALL.iter().map(|rule| rule.id().to_owned());
     let mut known: BTreeSet<String> = rules.filter(|rule| texts.contains(rule)).collect();

@@ -146,8 +146,8 @@ impl FleetSchemas {
         })
     }
 
-    /// The faults of all objects of a fleet with these schemas, in their order, by as many threads as there may be. After
-    /// the deadline no further objects are checked.
+    /// The faults of all objects of a fleet with these schemas, in their order, by as many threads as there may be.
+    /// After the deadline no further objects are checked.
     pub(super) fn faults<'f>(
         &self,
         fleet: &'f Fleet,
@@ -241,8 +241,8 @@ pub(super) enum Fault {
     Kind,
 }
 
-/// Whether an object is applied as it is. Encrypted Secrets are not (`builds` has them), nor what a label or an annotation
-/// takes from its Kustomization.
+/// Whether an object is applied as it is. Encrypted Secrets are not (`builds` has them), nor what a label or an
+/// annotation takes from its Kustomization.
 pub(crate) fn is_applied(object: &FleetObject) -> bool {
     let is_left = || {
         object.wishes("kustomize.toolkit.fluxcd.io/reconcile", "disabled")

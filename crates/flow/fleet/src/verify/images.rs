@@ -52,8 +52,8 @@ impl Workload {
 }
 
 /// The images of an object by container, and by `volume NAME` of the volumes that are images. In kinds that are not
-/// Kubernetes' own, an image is a field `image`, as text or as Helm charts have it in their values; without containers, its
-/// name is the path of the field.
+/// Kubernetes' own, an image is a field `image`, as text or as Helm charts have it in their values; without containers,
+/// its name is the path of the field.
 pub(crate) fn images(object: &Value, workload: Option<Workload>) -> BTreeMap<String, String> {
     let mut images = BTreeMap::new();
     match workload {

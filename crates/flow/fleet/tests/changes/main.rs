@@ -564,7 +564,8 @@ fn a_comment_has_few_lines_and_is_never_too_long() {
     );
 }
 
-/// The lines of a comment that are seen at once, the depth of folds at its end, and whether a block of code is open there.
+/// The lines of a comment that are seen at once, the depth of folds at its end, and whether a block of
+/// code is open there.
 fn unfolded(text: &str) -> (usize, usize, bool) {
     let (mut seen, mut depth, mut is_code) = (0, 0, false);
     for line in text.lines() {

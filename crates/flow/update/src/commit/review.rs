@@ -181,8 +181,8 @@ impl<'a> ReviewState<'a> {
 }
 
 /// The name of a repository at Gerrit, whatever way its address is spelled: without user, port, scheme and `.git`, and
-/// with or without the `/a/` of a login by HTTP. It is the most usual address, so that changes from before this was so are
-/// still amended there (docs/decisions.md, *Gerrit*).
+/// with or without the `/a/` of a login by HTTP. It is the most usual address, so that changes from before this was so
+/// are still amended there (docs/decisions.md, *Gerrit*).
 pub(crate) fn repository(url: &str) -> String {
     let Ok(parsed) = RemoteUrl::parse(url) else {
         return url.to_owned();

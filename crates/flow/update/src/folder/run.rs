@@ -431,8 +431,8 @@ fn look_at(at: &Path, path: &[u8], size: u64, reading: Reading<'_>) -> std::io::
     }))
 }
 
-/// The folder at the top of the repository where `init` puts policies, unless it is visited anyway: where it is, and how
-/// it is named from the folder of the run.
+/// The folder at the top of the repository where `init` puts policies, unless it is visited anyway: where it is, and
+/// how it is named from the folder of the run.
 fn own_folder_above(job: &FolderJob, root: &Path) -> Option<(PathBuf, String)> {
     let is_top = |folder: &&Path| folder.join(".git").exists();
     let top = root.ancestors().find(is_top).unwrap_or(root);

@@ -58,8 +58,8 @@ pub struct RemoteJob {
     pub pull_request: Option<PullRequest>,
     /// The API for pull requests that the push itself opens; none without.
     pub agit: Option<Arc<Forge>>,
-    /// Asks about the change that a push would make or amend, if the server is a Gerrit, over HTTP or SSH; none over HTTP
-    /// without a login.
+    /// Asks about the change that a push would make or amend, if the server is a Gerrit, over HTTP or SSH; none over
+    /// HTTP without a login.
     pub gerrit: Option<Arc<Gerrit>>,
     pub author: Author,
     pub message: CommitMessage,

@@ -26,8 +26,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// The most releases that are kept.
 const KEPT: usize = 500;
 
-/// How often one of those who share answers may ask a public forge before these are renewed, for tags that nobody has asked about:
-/// GitHub takes 60 requests an hour of an address without a login, whoever sends them.
+/// How often one of those who share answers may ask a public forge before these are renewed, for tags that nobody has
+/// asked about: GitHub takes 60 requests an hour of an address without a login, whoever sends them.
 const SHARE: usize = 15;
 
 /// How much of a release's text is kept, in bytes.
@@ -74,8 +74,8 @@ impl ReleaseForges {
         }
     }
 
-    /// The public forges without a login, with what they have answered others. `account` is who asks, such as a namespace: it has
-    /// a share of the requests.
+    /// The public forges without a login, with what they have answered others. `account` is who asks, such as a
+    /// namespace: it has a share of the requests.
     #[must_use]
     pub fn sharing(answers: Arc<Answers>, account: &str) -> Self {
         Self {
@@ -125,8 +125,8 @@ impl ReleaseForges {
         Ok(None)
     }
 
-    /// Whether pages of a source may be linked to: labels of images name any host, and only those that everybody knows or that the
-    /// user has named are forges for sure.
+    /// Whether pages of a source may be linked to: labels of images name any host, and only those that everybody knows
+    /// or that the user has named are forges for sure.
     pub(super) fn knows(&self, source: &Url) -> bool {
         let is_named = self.named.iter().any(|(api, _)| api.serves(source));
         is_named || public(source).is_some() || host_of(source) == "bitbucket.org"
@@ -228,8 +228,8 @@ impl Answers {
     }
 }
 
-/// Whether a forge answers nobody: it is silent, or has no more requests for us. Others share that: an answer that is too
-/// large for one tenant, or that leads elsewhere, says nothing about the forge, nor does a job whose time is over.
+/// Whether a forge answers nobody: it is silent, or has no more requests for us. Others share that: an answer that is
+/// too large for one tenant, or that leads elsewhere, says nothing about the forge, nor does a job whose time is over.
 fn is_down(error: &ForgeError, left: Deadline) -> bool {
     match error {
         ForgeError::Net { source, .. } => {

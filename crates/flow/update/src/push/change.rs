@@ -190,8 +190,8 @@ fn value(fetched: &Fetched, reference: &str) -> Option<ObjectId> {
     also.find(|also| also.reference == reference)?.commit
 }
 
-/// Whether the commit goes nowhere but to reviews. A patch set may be on top of another change that nobody has approved:
-/// it takes the place of the commit where people look at it, but on no branch.
+/// Whether the commit goes nowhere but to reviews. A patch set may be on top of another change that nobody has
+/// approved: it takes the place of the commit where people look at it, but on no branch.
 fn is_for_review_alone(destinations: &Destinations) -> bool {
     let is_reviewed = |target: &Target| target.value == Value::Tip || is_review(&target.reference);
     destinations.branch.iter().chain(&destinations.specs).all(is_reviewed)

@@ -1,5 +1,6 @@
-//! A run against a remote: fetch → resolve → plan → splice → commit → push → pull request, repeated after a lost race.
-//! What the steps (`steps`) find goes into the report here, and at once: a failure is reported together with the steps before it.
+//! A run against a remote: fetch → resolve → plan → splice → commit → push → pull request, repeated after a lost
+//! race. What the steps (`steps`) find goes into the report here, and at once: a failure is reported together with
+//! the steps before it.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -176,7 +176,8 @@ impl Run {
         self.pull_request = Some(kept);
     }
 
-    /// Records a change at Gerrit that somebody else has amended: it is left as it is, with all that the run would push.
+    /// Records a change at Gerrit that somebody else has amended: it is left as it is, with all that
+    /// the run would push.
     pub(crate) fn leave_change(&mut self, edited: &EditedChange) {
         self.notes.push(edited.note());
         self.skips.extend(edited.skips(&self.changes));

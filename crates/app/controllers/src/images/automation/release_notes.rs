@@ -1,4 +1,5 @@
-//! `bumpwright.dev/release-notes`: what the releases of new images are, for the pull request (docs/guides/pull-requests.md).
+//! `bumpwright.dev/release-notes`: what the releases of new images are, for the pull request
+//! (docs/guides/pull-requests.md).
 //!
 //! An automation is a tenant's: registries are asked by ImageRepositories of its own namespace, and besides the public
 //! forges its own is asked, which gets its pull requests, without a login: a label may name any repository there.
