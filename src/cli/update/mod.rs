@@ -105,8 +105,8 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     if let Some(hint) = fleet::hint(args, &runs, places) {
         say("note", &hint);
     }
-    if unmarked && args.output != Output::Json {
-        say("note", NO_MARKERS);
+    if let Some(note) = nothing(args, &runs, unmarked) {
+        say("note", note);
     }
     say_explain(args, &runs);
     match automation::interrupted().filter(|_| has_remotes) {
@@ -331,6 +331,17 @@ fn append_summary(args: &Update, runs: &[Run]) -> Result<(), CliError> {
         .at(format_args!("--summary {}", file.display()))
 }
 
+/// Why there is nothing to see; none where there is something, or the output says it.
+fn nothing(args: &Update, runs: &[Run], unmarked: bool) -> Option<&'static str> {
+    let is_silent = |run: &Run| output::text::is_in_place(run) && run.notes.is_empty() && run.skips.is_empty();
+    match args.output {
+        Output::Json => None,
+        _ if unmarked => Some(NO_MARKERS),
+        Output::Diff if runs.iter().all(is_silent) => Some("nothing to change"),
+        _ => None,
+    }
+}
+
 /// Prints the result to standard output; errors, and notes that a diff cannot have, to standard error.
 fn show(args: &Update, runs: &[Run]) -> Result<(), CliError> {
     match args.output {
@@ -349,10 +360,6 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), CliError> {
             }
             print(&diff).map_err(cannot_print)?;
             say_notes(runs);
-            let says_why = runs.iter().any(|run| !run.notes.is_empty() || !run.skips.is_empty());
-            if diff.is_empty() && !says_why && runs.iter().all(output::text::is_in_place) {
-                say("note", "nothing to change");
-            }
             let skips = runs
                 .iter()
                 .flat_map(|run| run.skips.iter().map(move |skip| (run, skip)));
