@@ -1,7 +1,7 @@
 //! Masking of values of Secrets in differences and messages.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
@@ -67,12 +67,23 @@ impl SecretMask {
         let all: Vec<&str> = strings.iter().map(|string| &*string.text).collect();
         let all = all.join("\n");
         let texts = self.texts_in(&all);
+        // Most strings that were cut end with nothing hidden: the hidden texts are walked for the others alone.
+        let cut = all.rsplit_once(CUT).map(|(cut, _)| cut.split(CUT));
+        let suspects = self.suspects(cut.into_iter().flatten());
+        let is_suspect = |text: &str| text.split(CUT).filter_map(end).any(|end| suspects.contains(end));
         let mut shown = String::with_capacity(document.len());
         for string in &strings {
             shown.push_str(string.before);
-            match self.without_beginnings(replaced(&string.text, &texts)) {
-                text if !string.is_name && text != *string.text => shown.push_str(&json_string(&text)),
-                _ => shown.extend(["\"", string.written, "\""]),
+            let text = replaced(&string.text, &texts);
+            let text = if is_suspect(&text) {
+                self.without_beginnings(text)
+            } else {
+                text
+            };
+            if !string.is_name && text != *string.text {
+                shown.push_str(&json_string(&text));
+            } else {
+                shown.extend(["\"", string.written, "\""]);
             }
         }
         shown + rest
@@ -87,7 +98,7 @@ impl SecretMask {
         let parts: Vec<&str> = cut.split(CUT).collect();
         let mut ends = HashMap::<&[u8], Vec<usize>>::new();
         for (at, part) in parts.iter().enumerate() {
-            if let Some((_, end)) = part.as_bytes().split_last_chunk::<SHORTEST>() {
+            if let Some(end) = end(part) {
                 ends.entry(end).or_default().push(at);
             }
         }
@@ -118,6 +129,17 @@ impl SecretMask {
         shown + rest
     }
 
+    /// The ends of these texts that are somewhere in hidden ones.
+    fn suspects<'t>(&self, texts: impl Iterator<Item = &'t str>) -> HashSet<&'t [u8]> {
+        let ends: HashSet<&[u8]> = texts.filter_map(end).collect();
+        let mut suspects = HashSet::new();
+        for hidden in self.0.texts.iter().filter(|_| !ends.is_empty()) {
+            let windows = hidden.as_bytes().windows(SHORTEST).take(LONG);
+            suspects.extend(windows.filter_map(|window| ends.get(window).copied()));
+        }
+        suspects
+    }
+
     /// What a text has of the hidden ones, the longest first.
     fn texts_in(&self, text: &str) -> Vec<&str> {
         let hidden = self.0.texts.iter().map(String::as_str);
@@ -139,6 +161,12 @@ impl SecretMask {
             }
         }
     }
+}
+
+/// The last bytes of a text that may be the beginning of a hidden one.
+fn end(text: &str) -> Option<&[u8]> {
+    let (_, end) = text.as_bytes().split_last_chunk::<SHORTEST>()?;
+    Some(end)
 }
 
 /// What is searched for in the place of a text.
