@@ -8,13 +8,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::forge::{Forge, ForgeKind};
+use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{
     AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, SECRET, World, automation,
-    git_repository, newest,
+    git_repository, newest, with,
 };
 use serde_json::json;
 
@@ -158,14 +159,14 @@ fn a_review_says_what_the_releases_of_new_images_are() {
             .iter()
             .map(|(path, text)| Change::File(path, text.as_bytes()))
             .collect();
-        drop(repo.commit(branch, "state", &changes));
+        repo.commit(branch, "state", &changes)
     };
-    commit("main", &["web", "side", "forked", "gone"], "1.0.0");
+    drop(commit("main", &["web", "side", "forked", "gone"], "1.0.0"));
     for branch in ["change", "fork"] {
         repo.git(&["branch", branch, "main"]);
     }
-    commit("change", &["web", "side", "gone"], "1.1.0");
-    commit("fork", &["forked"], "1.1.0");
+    drop(commit("change", &["web", "side", "gone"], "1.1.0"));
+    drop(commit("fork", &["forked"], "1.1.0"));
     let head = repo.rev("fork").unwrap();
     repo.git(&["update-ref", "refs/pull/1/head", &head]);
     repo.git(&["branch", "-D", "fork"]);
@@ -190,7 +191,9 @@ fn a_review_says_what_the_releases_of_new_images_are() {
     });
     world.annotated(GIT_REPOSITORY, "app", &annotations, spec);
 
-    let controller = world.controller(&["--controllers=image-automation", "--reviews"]);
+    let port = free_port();
+    let pages = format!("--ui-addr=127.0.0.1:{port}");
+    let controller = world.controller(&["--controllers=image-automation", "--reviews", &pages]);
     wait_for(|| forge.comments().len() == 2, || controller.log());
     let comment = |number: usize| {
         let of_request = forge.comments().into_iter().find(|one| one.number == number);
@@ -222,4 +225,28 @@ fn a_review_says_what_the_releases_of_new_images_are() {
         other.map_or("", |request| request.target.as_str())
     );
     assert!(requests.iter().any(|request| request.target.starts_with("/v2/o/web/")));
+
+    // What an automation pushed has a page for itself.
+    let pushed = commit("main", &["web"], "1.1.0");
+    world.add(AUTOMATION, "all", with(automation("app"), &json!({"suspend": true})));
+    let status = json!({"lastPushCommit": pushed, "lastPushTime": "2026-01-01T00:00:00Z"});
+    world.patch_status(AUTOMATION, "all", &status);
+    let page = format!(
+        "http://127.0.0.1:{port}/reviews/{}/app/push-{}",
+        world.namespace,
+        &pushed[..12]
+    );
+    let text = || {
+        let answer = ureq::get(&page).call().ok()?;
+        answer.into_body().read_to_string().ok()
+    };
+    let rounds = AtomicUsize::new(0);
+    let look = || {
+        let round = rounds.fetch_add(1, Ordering::Relaxed);
+        world.request(GIT_REPOSITORY, "app", &round.to_string());
+        text().is_some_and(|text| {
+            text.contains("https://forge.example/o/app/releases/tag/1.1.0") && text.contains("quicker")
+        })
+    };
+    wait_for(look, || format!("{:?}\n{}", text(), controller.log()));
 }

@@ -331,7 +331,17 @@ impl Round<'_> {
             }
         };
         let look = self.look(connection, pair(one), (branch, true), (cluster, self.outside()))?;
-        self.looked(look, |review| review.map(|review| review.page())).await
+        let notes = self.named_images().await;
+        let notes = notes.map(|images| self.release_notes(connection, &images));
+        self.looked(look, move |review| {
+            review.map(|mut review| {
+                if let Some(notes) = notes {
+                    notes.add(&mut review);
+                }
+                review.page()
+            })
+        })
+        .await
     }
 }
 

@@ -343,12 +343,9 @@ impl<'a> Round<'a> {
         let cluster = self.cluster(one.is_fork).await?;
         let place = (Some(one.branch.clone()), false);
         let mut look = self.look(connection, one.pair.clone(), place, (cluster, outside))?;
-        let images = self.named_images(one).await;
+        let images = if one.is_fork { None } else { self.named_images().await };
         look.registries = images.clone().map(|images| images as Arc<dyn ImageRegistries>);
-        let notes = images.map(|images| {
-            let forges = self.reviews.origins.forges(&self.object.name.namespace);
-            ReleaseNotes::new(&images, forges, &connection.forge, self.log.clone())
-        });
+        let notes = images.map(|images| self.release_notes(connection, &images));
         let (pair, wanted) = (one.pair.clone(), Arc::clone(&self.wanted));
         let has_pages = self.reviews.book.is_some();
         self.looked(look, move |mut review| {
@@ -360,9 +357,15 @@ impl<'a> Round<'a> {
         .await
     }
 
-    /// Whom to ask about new images: nobody for forks, and where it is not wanted.
-    async fn named_images(&mut self, one: &Due) -> Option<Arc<NamedImages>> {
-        if one.is_fork || !self.wanted.release_notes {
+    /// Whom to ask about the releases of new images.
+    pub(super) fn release_notes(&self, connection: &Connection, images: &Arc<NamedImages>) -> ReleaseNotes {
+        let forges = self.reviews.origins.forges(&self.object.name.namespace);
+        ReleaseNotes::new(images, forges, &connection.forge, self.log.clone())
+    }
+
+    /// Whom to ask about new images: nobody where it is not wanted.
+    pub(super) async fn named_images(&mut self) -> Option<Arc<NamedImages>> {
+        if !self.wanted.release_notes {
             return None;
         }
         let (context, namespace) = (&self.reviews.context, &self.object.name.namespace);
