@@ -31,8 +31,8 @@ pub(super) fn write(folder: &Path, rendered: &Rendered, release: &str, args: &Ou
         folder.to_owned()
     };
     let mut files = Files::default();
-    for (path, content) in rendered.crds.iter().filter(|_| args.include_crds) {
-        files.add(folder, path, content)?;
+    for (path, file) in rendered.crds.iter().filter(|_| args.include_crds) {
+        files.add(folder, path, &file.text())?;
     }
     for document in &rendered.documents {
         files.add(&below, &document.path, &document.content)?;

@@ -10,6 +10,7 @@ use super::{
 };
 use bumpwright_template::{Limits, World};
 use bumpwright_text::Cuts;
+use std::sync::Arc;
 
 /// The release that a chart is rendered for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,10 +203,7 @@ pub fn render_sharing(
     rendered.unfetched = unfetched;
     let mut crds = Vec::new();
     chart.crds(chart.name(), &mut crds);
-    rendered.crds = crds
-        .into_iter()
-        .map(|(path, file)| (path, bumpwright_gostd::lossy(&file.data).into_owned()))
-        .collect();
+    rendered.crds = crds.into_iter().map(|(path, file)| (path, Arc::clone(file))).collect();
     Ok(rendered)
 }
 

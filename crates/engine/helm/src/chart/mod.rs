@@ -23,6 +23,7 @@ pub(crate) use metadata::Maintainer;
 pub use metadata::{Dependency, Metadata, MetadataError};
 pub use package::{PackageError, ReplaceError};
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::schema::documents::SchemaDocuments;
@@ -34,6 +35,14 @@ pub struct File {
     /// Its path in the chart, with `/` between components.
     pub name: String,
     pub data: Vec<u8>,
+}
+
+impl File {
+    /// Its text, with U+FFFD in the place of each byte that is not UTF-8.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        bumpwright_gostd::lossy(&self.data)
+    }
 }
 
 /// A chart. Clones share its files.
@@ -67,7 +76,7 @@ impl Chart {
     }
 
     /// The custom resource definitions of it and of its subcharts, with their paths from the root chart.
-    pub fn crds<'c>(&'c self, path: &str, found: &mut Vec<(String, &'c File)>) {
+    pub fn crds<'c>(&'c self, path: &str, found: &mut Vec<(String, &'c Arc<File>)>) {
         for file in self.files.iter().filter(|file| file.name.starts_with("crds/")) {
             let extension = file.name.rsplit_once('.').map_or("", |(_, extension)| extension);
             let extensions = ["yaml", "yml", "json"];

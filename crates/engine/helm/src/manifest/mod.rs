@@ -4,6 +4,9 @@ mod head;
 mod kinds;
 mod print;
 
+use std::sync::Arc;
+
+use super::chart::File;
 use super::error::HelmError;
 use bumpwright_gostd::unicode::is_space;
 use bumpwright_text::Parts;
@@ -33,8 +36,8 @@ pub struct Hook {
 /// All that a chart renders to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
-    /// Custom resource definitions of `crds/`: path and text.
-    pub crds: Vec<(String, String)>,
+    /// Custom resource definitions of `crds/`, with their paths from the root chart.
+    pub crds: Vec<(String, Arc<File>)>,
     /// The documents in the order in which they are installed.
     pub documents: Vec<Document>,
     pub hooks: Vec<Hook>,

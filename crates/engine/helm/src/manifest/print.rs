@@ -41,8 +41,8 @@ impl Rendered {
         let room = documents.map(|document| document.path.len() + document.content.len() + 32);
         let mut text = String::with_capacity(room.sum());
         let crds = self.crds.iter().filter(|_| selection.crds);
-        for (path, content) in crds {
-            push(&mut text, path, content);
+        for (path, file) in crds {
+            push(&mut text, path, &file.text());
         }
         for document in &self.documents {
             push(&mut text, &document.path, &document.content);

@@ -220,8 +220,8 @@ fn definitions(
 ) -> Result<Vec<Value>, ObjectsError> {
     let mut objects = Vec::new();
     if spec.has_crds() {
-        for (path, text) in &rendered.crds {
-            let parsed = parse(text).map_err(|problem| ObjectsError::Text {
+        for (path, file) in &rendered.crds {
+            let parsed = parse(&file.text()).map_err(|problem| ObjectsError::Text {
                 path: path.clone(),
                 problem,
             })?;

@@ -186,9 +186,12 @@ pub(crate) fn plain_fields(receiver: &Slot, names: &[Name]) -> Option<Slot> {
 }
 
 fn plain_field(of: &'static StructType, addressable: bool, name: &Name) -> Option<PlainField> {
-    let cached = name.seen.get();
-    if let Some(cached) = cached.filter(|cached| std::ptr::eq(cached.of, of) && cached.addressable == addressable) {
-        return Some(cached);
+    if let Some(cached) = name.seen.take() {
+        let known = *cached;
+        name.seen.set(Some(cached));
+        if std::ptr::eq(known.of, of) && known.addressable == addressable {
+            return Some(known);
+        }
     }
     if find_method(&Type::Struct(of), name.text(), addressable).is_some() {
         return None;
@@ -200,7 +203,7 @@ fn plain_field(of: &'static StructType, addressable: bool, name: &Name) -> Optio
         path,
         field,
     };
-    name.seen.set(Some(field));
+    name.seen.set(Some(Box::new(field)));
     Some(field)
 }
 

@@ -58,7 +58,7 @@ impl<'t> Parser<'t> {
                 Item::Close(close) => return Err(self.error(close.action, &format!("unexpected {close}"))),
             }
         }
-        let nodes = self.nodes.drain(..).collect();
+        let nodes = self.nodes.split_off(0);
         Ok(List { pos, nodes })
     }
 
@@ -80,7 +80,7 @@ impl<'t> Parser<'t> {
 
     /// Begins a template within the current one; returns the state of the latter for later.
     fn enter_template(&mut self) -> Progress<'t> {
-        let inner = Progress::new(self.template.line);
+        let inner = Progress::new(self.template.read);
         std::mem::replace(&mut self.template, inner)
     }
 
@@ -103,7 +103,7 @@ impl<'t> Parser<'t> {
             match self.item()? {
                 Item::Node(node) => self.nodes.push(node),
                 Item::Close(close) => {
-                    let nodes = self.nodes.drain(mark..).collect();
+                    let nodes = self.nodes.split_off(mark);
                     return Ok((List { pos, nodes }, close));
                 }
             }
@@ -115,9 +115,9 @@ impl<'t> Parser<'t> {
         match token.kind {
             TokenKind::Text => Ok(Item::Node(Node::Text(token.pos, self.shared(token)))),
             TokenKind::LeftDelim => {
-                self.template.action_line = Some(token.line);
+                self.template.action = Some(token.pos);
                 let item = self.action(token.pos)?;
-                self.template.action_line = None;
+                self.template.action = None;
                 Ok(item)
             }
             _ => Err(self.unexpected(token, "input")),

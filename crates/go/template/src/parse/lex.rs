@@ -6,6 +6,7 @@ use super::{
 };
 use bumpwright_gostd::unicode;
 use bumpwright_text::Parts;
+use memchr::{memchr3, memmem::Finder};
 
 /// A lexer that returns one token at a time.
 pub(crate) struct Lexer<'t> {
@@ -16,9 +17,7 @@ pub(crate) struct Lexer<'t> {
     in_action: bool,
     open_parens: usize,
     loop_words: LoopWords,
-    /// The line of `counted`, up to where line breaks have been counted.
-    line: usize,
-    counted: Pos,
+    left_delim: Finder<'static>,
 }
 
 /// Whether `break` and `continue` are keywords: they are not when there are functions of that name.
@@ -28,9 +27,9 @@ pub(crate) struct LoopWords {
     pub(crate) is_continue: bool,
 }
 
-const LEFT_DELIM: &str = "{{";
-const RIGHT_DELIM: &str = "}}";
-const LEFT_COMMENT: &str = "/*";
+const LEFT_DELIM: &[u8] = b"{{";
+const RIGHT_DELIM: &[u8] = b"}}";
+const LEFT_COMMENT: &[u8] = b"/*";
 const RIGHT_COMMENT: &str = "*/";
 
 /// The length of the sign and the space of `{{- ` and ` -}}`.
@@ -46,8 +45,7 @@ impl<'t> Lexer<'t> {
             in_action: false,
             open_parens: 0,
             loop_words,
-            line: 1,
-            counted: 0,
+            left_delim: Finder::new(LEFT_DELIM),
         }
     }
 
@@ -78,30 +76,31 @@ impl<'t> Lexer<'t> {
         Some(c)
     }
 
+    /// The bytes from the current position on.
+    fn bytes(&self) -> &'t [u8] {
+        self.text.as_bytes().part(self.pos..)
+    }
+
     fn accept(&mut self, matches: impl Fn(u8) -> bool) -> bool {
-        let accepted = self.rest().bytes().next().is_some_and(matches);
+        let accepted = self.bytes().first().is_some_and(|byte| matches(*byte));
         self.pos += usize::from(accepted);
         accepted
     }
 
     fn accept_while(&mut self, matches: impl Fn(u8) -> bool) {
-        let count = self.rest().bytes().take_while(|byte| matches(*byte)).count();
-        self.pos += count;
+        let rest = self.bytes();
+        self.pos += rest.iter().position(|byte| !matches(*byte)).unwrap_or(rest.len());
     }
 
-    fn emit(&mut self, kind: TokenKind) -> Token<'t> {
-        let skipped = self.text.as_bytes().part(self.counted..self.start);
-        self.line += memchr::memchr_iter(b'\n', skipped).count();
-        self.counted = self.start;
+    fn emit(&self, kind: TokenKind) -> Token<'t> {
         Token {
             kind,
             pos: self.start,
             text: self.word(),
-            line: self.line,
         }
     }
 
-    fn fault(&mut self, fault: Fault) -> Token<'t> {
+    fn fault(&self, fault: Fault) -> Token<'t> {
         self.emit(TokenKind::Fault(fault))
     }
 
@@ -109,18 +108,18 @@ impl<'t> Lexer<'t> {
     fn plain_text(&mut self) -> Token<'t> {
         loop {
             self.start = self.pos;
-            let Some(length) = self.rest().find(LEFT_DELIM) else {
+            let Some(length) = self.left_delim.find(self.bytes()) else {
                 self.pos = self.text.len();
                 let is_end = self.pos == self.start;
                 return self.emit(if is_end { TokenKind::Eof } else { TokenKind::Text });
             };
             let delim = self.start + length;
             self.pos = delim + LEFT_DELIM.len();
-            let trims = trims_before(self.rest());
-            let text = self.text.part(self.start..delim);
-            let trimmed = if trims { text.trim_end_matches(is_space) } else { text };
-            if !trimmed.is_empty() {
-                self.pos = self.start + trimmed.len();
+            let trims = trims_before(self.bytes());
+            let text = self.text.as_bytes().part(self.start..delim);
+            let last = text.iter().rposition(|byte| !(trims && is_space(*byte)));
+            if let Some(last) = last {
+                self.pos = self.start + last + 1;
                 let token = self.emit(TokenKind::Text);
                 self.pos = delim;
                 return token;
@@ -128,11 +127,7 @@ impl<'t> Lexer<'t> {
             self.start = delim;
             let marker = if trims { TRIM_MARKER_LENGTH } else { 0 };
             let inner = self.pos + marker;
-            if !self
-                .text
-                .get(inner..)
-                .is_some_and(|text| text.starts_with(LEFT_COMMENT))
-            {
+            if !self.text.as_bytes().part(inner..).starts_with(LEFT_COMMENT) {
                 let token = self.emit(TokenKind::LeftDelim);
                 self.pos = inner;
                 self.in_action = true;
@@ -151,7 +146,7 @@ impl<'t> Lexer<'t> {
         self.pos = self.start + LEFT_COMMENT.len();
         let length = self.rest().find(RIGHT_COMMENT).ok_or(Fault::UnclosedComment)?;
         self.pos += length + RIGHT_COMMENT.len();
-        let trims = right_delim(self.rest()).ok_or(Fault::CommentNotAlone)?;
+        let trims = right_delim(self.bytes()).ok_or(Fault::CommentNotAlone)?;
         self.skip_right_delim(trims);
         Ok(())
     }
@@ -162,12 +157,12 @@ impl<'t> Lexer<'t> {
         }
         self.pos += RIGHT_DELIM.len();
         if trims {
-            self.pos = self.text.len() - self.rest().trim_start_matches(is_space).len();
+            self.accept_while(is_space);
         }
     }
 
     fn action(&mut self) -> Token<'t> {
-        if let Some(trims) = right_delim(self.rest()) {
+        if let Some(trims) = right_delim(self.bytes()) {
             if self.open_parens > 0 {
                 return self.fault(Fault::UnclosedParen);
             }
@@ -177,13 +172,13 @@ impl<'t> Lexer<'t> {
             return self.fault(Fault::UnclosedAction);
         };
         match c {
-            c if is_space(c) => self.space(),
+            ' ' | '\t' | '\r' | '\n' => self.space(),
             '=' => self.emit(TokenKind::Assign),
             ':' if self.accept(|byte| byte == b'=') => self.emit(TokenKind::Declare),
             ':' => self.fault(Fault::NotDeclare),
             '|' => self.emit(TokenKind::Pipe),
-            '"' => self.quoted('"', TokenKind::String, Fault::UnterminatedString),
-            '\'' => self.quoted('\'', TokenKind::CharConstant, Fault::UnterminatedChar),
+            '"' => self.quoted(b'"', TokenKind::String, Fault::UnterminatedString),
+            '\'' => self.quoted(b'\'', TokenKind::CharConstant, Fault::UnterminatedChar),
             '`' => self.raw_string(),
             '$' => self.name(TokenKind::Variable, TokenKind::Variable),
             '.' if self.is_field() => self.name(TokenKind::Field, TokenKind::Keyword(Keyword::Dot)),
@@ -219,10 +214,9 @@ impl<'t> Lexer<'t> {
 
     /// A run of spaces, without a last one that belongs to a trimming delimiter.
     fn space(&mut self) -> Token<'t> {
-        self.accept_while(|byte| is_space(char::from(byte)));
+        self.accept_while(is_space);
         let last = self.pos.saturating_sub(1);
-        let trims = self.text.get(last..).and_then(right_delim);
-        if trims == Some(true) {
+        if right_delim(self.text.as_bytes().part(last..)) == Some(true) {
             self.pos = last;
         }
         self.emit(TokenKind::Space)
@@ -230,7 +224,7 @@ impl<'t> Lexer<'t> {
 
     /// Whether a dot is followed by a field, or nothing, but not the rest of a number.
     fn is_field(&self) -> bool {
-        self.rest().bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
+        self.bytes().first().is_some_and(|byte| !byte.is_ascii_digit())
     }
 
     /// The name after a dot or a dollar sign, which may also stand alone.
@@ -243,22 +237,30 @@ impl<'t> Lexer<'t> {
     }
 
     fn skip_name(&mut self) {
-        let rest = self.rest();
-        self.pos += rest.find(|c| !is_alphanumeric(c)).unwrap_or(rest.len());
+        self.accept_while(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if self.bytes().first().is_some_and(|byte| !byte.is_ascii()) {
+            let rest = self.rest();
+            self.pos += rest.find(|c| !is_alphanumeric(c)).unwrap_or(rest.len());
+        }
     }
 
     fn terminated(&mut self, kind: TokenKind) -> Token<'t> {
-        match self.peek() {
-            Some(c) if !self.is_at_terminator() => self.fault(Fault::BadCharacter(c)),
-            _ => self.emit(kind),
+        match self.peek().filter(|_| !self.is_at_terminator()) {
+            Some(c) => self.fault(Fault::BadCharacter(c)),
+            None => self.emit(kind),
         }
     }
 
     /// Whether the next character may follow a name directly.
     fn is_at_terminator(&self) -> bool {
-        let rest = self.rest();
-        let Some(c) = rest.chars().next() else { return true };
-        is_space(c) || ".,|:)(".contains(c) || rest.starts_with(RIGHT_DELIM)
+        match self.bytes() {
+            []
+            | [
+                b' ' | b'\t' | b'\r' | b'\n' | b'.' | b',' | b'|' | b':' | b')' | b'(',
+                ..,
+            ] => true,
+            rest => rest.starts_with(RIGHT_DELIM),
+        }
     }
 
     fn identifier(&mut self) -> Token<'t> {
@@ -271,16 +273,19 @@ impl<'t> Lexer<'t> {
     }
 
     /// From the first quote to the last one; escapes are left to the parser.
-    fn quoted(&mut self, quote: char, kind: TokenKind, fault: Fault) -> Token<'t> {
+    fn quoted(&mut self, quote: u8, kind: TokenKind, fault: Fault) -> Token<'t> {
         loop {
-            let c = match self.bump() {
-                Some('\\') => self.bump().filter(|c| *c != '\n').map(|_| '\\'),
-                other => other,
+            let rest = self.bytes();
+            let Some(length) = memchr3(quote, b'\\', b'\n', rest) else {
+                return self.fault(fault);
             };
-            match c {
-                None | Some('\n') => return self.fault(fault),
-                Some(c) if c == quote => return self.emit(kind),
-                Some(_) => {}
+            match rest.part(length..) {
+                [b'\n', ..] | [b'\\'] | [b'\\', b'\n', ..] => return self.fault(fault),
+                [b'\\', ..] => self.pos += length + 2,
+                _ => {
+                    self.pos += length + 1;
+                    return self.emit(kind);
+                }
             }
         }
     }
@@ -370,22 +375,22 @@ fn is_alphanumeric(c: char) -> bool {
     c == '_' || unicode::is_letter(c) || unicode::is_digit(c)
 }
 
-fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\r' | '\n')
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
 /// Whether a left delimiter with this rest trims the space before it.
-fn trims_before(after: &str) -> bool {
-    after.strip_prefix('-').is_some_and(|after| after.starts_with(is_space))
+fn trims_before(after: &[u8]) -> bool {
+    matches!(after, [b'-', space, ..] if is_space(*space))
 }
 
 /// Whether there is a right delimiter here and, if so, whether it trims the space after it.
-fn right_delim(here: &str) -> Option<bool> {
-    let marked = here.strip_prefix(is_space).and_then(|here| here.strip_prefix('-'));
-    if marked.is_some_and(|here| here.starts_with(RIGHT_DELIM)) {
-        return Some(true);
+fn right_delim(here: &[u8]) -> Option<bool> {
+    match here {
+        [b'}', b'}', ..] => Some(false),
+        [space, b'-', b'}', b'}', ..] if is_space(*space) => Some(true),
+        _ => None,
     }
-    here.starts_with(RIGHT_DELIM).then_some(false)
 }
 
 #[cfg(test)]

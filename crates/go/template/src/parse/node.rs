@@ -4,6 +4,7 @@
 //! error texts contain both.
 
 use std::cell::Cell;
+use std::fmt;
 
 use crate::value::methods::Path;
 use crate::value::model::{Field, Function, StructType, Value};
@@ -87,12 +88,11 @@ pub(crate) struct Variable {
 }
 
 /// A name of a field, a method or a key.
-#[derive(Debug)]
 pub(crate) struct Name {
     /// Its text as a string value: the key for a lookup in a map.
     pub key: Value,
     /// The last lookup: a loop looks up the same name in structs of one type.
-    pub seen: Cell<Option<PlainField>>,
+    pub seen: Cell<Option<Box<PlainField>>>,
 }
 
 /// An exported field of a struct, perhaps of one embedded in it, that no method hides.
@@ -159,6 +159,12 @@ pub(crate) enum NodeRef<'t> {
     Pipe(&'t Pipe),
     Command(&'t Command),
     Expr(&'t Expr),
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.key, f)
+    }
 }
 
 impl Name {

@@ -57,7 +57,7 @@ impl<'t> Parser<'t> {
         loop {
             let token = self.next_word();
             if token.kind == context.end() {
-                pipe.commands = self.commands.drain(mark..).collect();
+                pipe.commands = self.commands.split_off(mark);
                 self.check(&pipe, token, context)?;
                 return Ok(pipe);
             }
@@ -138,7 +138,7 @@ impl<'t> Parser<'t> {
                 TokenKind::Pipe => {}
                 _ => return Err(self.unexpected(token, "operand")),
             }
-            let args: Vec<Expr> = self.operands.drain(mark..).collect();
+            let args = self.operands.split_off(mark);
             if args.is_empty() {
                 return Err(self.error(pos, "empty command"));
             }
@@ -156,7 +156,7 @@ impl<'t> Parser<'t> {
             let field = self.next();
             self.field_name(field);
         }
-        let names = self.names.drain(mark..).collect();
+        let names = self.names.split_off(mark);
         // Go builds a new node for a chain, which begins where the first field behind the term does.
         let pos = |own| if has_fields { first.pos } else { own };
         Ok(Some(match term {

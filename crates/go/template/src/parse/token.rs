@@ -11,8 +11,6 @@ pub(crate) struct Token<'t> {
     pub(crate) kind: TokenKind,
     pub(crate) pos: Pos,
     pub(crate) text: &'t str,
-    /// The line that it begins on.
-    pub(crate) line: usize,
 }
 
 /// The kind of a token.

@@ -12,6 +12,7 @@ use crate::exec::stack;
 use crate::value::error::{Error, Missing, MissingKind, Place, Stage};
 use crate::value::text::Text;
 use bumpwright_gostd::{Reason, quote, unquote};
+use bumpwright_text::Parts;
 use std::{collections::HashMap, rc::Rc};
 
 /// A text and the templates that it defines.
@@ -81,10 +82,10 @@ pub(crate) struct Parser<'t> {
 /// The state of the parser in one template. Nested definitions have their own.
 pub(crate) struct Progress<'t> {
     pub(crate) scope: Scope<'t>,
-    /// The line of the last token read, also ahead: the line of errors.
-    pub(crate) line: usize,
-    /// The line on which the action began.
-    pub(crate) action_line: Option<usize>,
+    /// The last token read, also ahead: errors have its line.
+    pub(crate) read: Pos,
+    /// Where the action began.
+    pub(crate) action: Option<Pos>,
     /// The number of enclosing `range`s.
     pub(crate) loops: usize,
     parens: usize,
@@ -92,11 +93,11 @@ pub(crate) struct Progress<'t> {
 
 impl Progress<'_> {
     /// The start of a template.
-    pub(crate) fn new(line: usize) -> Self {
+    pub(crate) fn new(read: Pos) -> Self {
         Self {
             scope: Scope::new(),
-            line,
-            action_line: None,
+            read,
+            action: None,
             loops: 0,
             parens: 0,
         }
@@ -127,7 +128,7 @@ impl<'t> Parser<'t> {
             functions,
             lexer: Lexer::new(text, loop_words),
             ahead: Vec::with_capacity(3),
-            template: Progress::new(1),
+            template: Progress::new(0),
             trees: HashMap::new(),
             bodies: 0,
             nodes: Vec::new(),
@@ -151,7 +152,7 @@ impl<'t> Parser<'t> {
     pub(crate) fn next(&mut self) -> Token<'t> {
         self.ahead.pop().unwrap_or_else(|| {
             let token = self.lexer.token();
-            self.template.line = token.line;
+            self.template.read = token.pos;
             token
         })
     }
@@ -163,6 +164,9 @@ impl<'t> Parser<'t> {
 
     /// The next token, without consuming it.
     pub(crate) fn peek(&mut self) -> Token<'t> {
+        if let Some(token) = self.ahead.last() {
+            return *token;
+        }
         let token = self.next();
         self.back(token);
         token
@@ -240,10 +244,15 @@ impl<'t> Parser<'t> {
         result
     }
 
+    /// The line of a position. Only errors have lines, so that none is counted for a text without one.
+    fn line(&self, pos: Pos) -> usize {
+        1 + memchr::memchr_iter(b'\n', self.text.as_bytes().part(..pos)).count()
+    }
+
     /// The error at `pos`. Go's text has the line of the last token read.
     pub(crate) fn error(&self, pos: Pos, what: &str) -> Box<Error> {
         Box::new(Error {
-            text: format!("template: {}:{}: {what}", self.name, self.template.line),
+            text: format!("template: {}:{}: {what}", self.name, self.line(self.template.read)),
             stage: Stage::Parse,
             place: Place::of(self.text, pos),
             missing: None,
@@ -273,7 +282,8 @@ impl<'t> Parser<'t> {
             return self.error(token.pos, &format!("unexpected {token} in {context}"));
         }
         let mut text = token.to_string();
-        if let Some(line) = self.template.action_line.filter(|line| *line != token.line) {
+        let action = self.template.action.map(|action| self.line(action));
+        if let Some(line) = action.filter(|line| *line != self.line(token.pos)) {
             let action = if text.ends_with(" action") { "" } else { " in action" };
             text.push_str(&format!("{action} started at {}:{line}", self.name));
         }
