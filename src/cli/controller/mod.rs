@@ -28,6 +28,7 @@ use bumpwright_text::between;
 #[must_use]
 pub(super) fn run(args: &Controller) -> ExitCode {
     confined::files();
+    confined::small_pages();
     console::end(try_run(args))
 }
 

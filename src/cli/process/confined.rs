@@ -21,6 +21,13 @@ pub(crate) fn memory() {
     }
 }
 
+/// For a process that stays: gives up huge pages of memory. They are what makes a command of a moment quicker, and
+/// twice what a process has at rest. Kernels without them are left as they are.
+pub(crate) fn small_pages() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
+}
+
 /// Creates files for the own user only, and raises the limit on open files as far as allowed.
 pub(crate) fn files() {
     umask(Mode::RWXG | Mode::RWXO);

@@ -21,6 +21,7 @@ use bumpwright_ui::{Auth, ProxyAuth, Start, TagReader, UiSettings, Watches, serv
 #[must_use]
 pub(super) fn run(args: &UiCommand) -> ExitCode {
     confined::files();
+    confined::small_pages();
     console::end(try_run(args))
 }
 
