@@ -25,6 +25,7 @@ mod fleet_release_notes;
 mod fleet_review;
 mod fleet_review_charts;
 mod fleet_review_comment;
+mod fleet_without_flux;
 mod flux_versions;
 mod helm;
 mod help;

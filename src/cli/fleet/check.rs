@@ -9,7 +9,7 @@ use super::sync;
 use crate::cli::console::{cannot_print, end_with, print, print_error, print_styled};
 use crate::cli::error::{Attempt as _, CliError};
 use bumpwright_findings::{Baseline, Report, Severity};
-use bumpwright_fleet::{check, checked};
+use bumpwright_fleet::{check, checked, entries};
 
 /// The exit code when there are findings.
 const FOUND: u8 = 1;
@@ -55,8 +55,10 @@ fn report(args: &Check) -> Result<Report, CliError> {
     sync::tell(&opened, &fleets);
     let findings = check(&fleets, &*opened.repository, &settings);
     let kustomizations = checked(&fleets);
-    if findings.is_empty() && kustomizations.is_empty() {
-        // A path that is wrong would pass as long as nobody looks at the number.
+    let is_of_cluster = kustomizations.iter().any(|one| one.kustomization.is_some());
+    // A path that is wrong would pass as long as nobody looks at the number. Without Flux any folder may be meant.
+    let may_be_meant = !kustomizations.is_empty() && entries(&*opened.repository.tree()).is_empty();
+    if findings.is_empty() && !is_of_cluster && !may_be_meant {
         return Err(sync::without_kustomizations(&opened, &fleets));
     }
     let report = Report::new(findings, kustomizations, env!("CARGO_PKG_VERSION"));

@@ -66,18 +66,23 @@ impl Opened {
 
     /// That no folder is found which a cluster reconciles.
     pub(super) fn no_entry(&self) -> CliError {
-        let folders = fleet::kustomization_folders(&*self.repository.tree());
-        let folders: Vec<String> = folders.iter().map(|folder| self.place.typed(folder)).collect();
-        let which = match folders.len() {
-            0 => ", if Flux's Kustomizations apply these files; markers in other files are for `bumpwright markers list` and \
-                  `bumpwright update --dry-run`"
-                .to_owned(),
-            1 => format!(": {} has Kustomizations", words::some(&folders)),
-            _ => format!(": {} have Kustomizations", words::some(&folders)),
+        let typed =
+            |folders: Vec<String>| -> Vec<String> { folders.iter().map(|folder| self.place.typed(folder)).collect() };
+        let folders = typed(fleet::kustomization_folders(&*self.repository.tree()));
+        let hint = match folders.len() {
+            0 => without_flux(&typed(fleet::overlays(&*self.repository.tree()))),
+            1 => format!(
+                "name the folder that the cluster reconciles: {} has Kustomizations",
+                words::some(&folders)
+            ),
+            _ => format!(
+                "name the folder that the cluster reconciles: {} have Kustomizations",
+                words::some(&folders)
+            ),
         };
         CliError::new("no folder here has a Kustomization that reconciles it")
             .at(self.place.shown())
-            .hint(format!("name the folder that the cluster reconciles{which}"))
+            .hint(hint)
     }
 
     /// Opens a revision of the repository that the arguments name; its files on disk without one. It may have no entry.
@@ -247,12 +252,30 @@ impl Opened {
 
     /// The builds of this state that may be those of another one, too.
     pub(super) fn known_for(&self, builds: &Memo, other: &Self) -> Memo {
-        match (&self.commit, &other.commit) {
-            (Some(one), Some(other)) => builds.after(&one.changed(other)),
+        match self.changed_files(other) {
+            Some(changed) => builds.after(&changed),
             // Git's own comparison with the files on disk sees them through filters, and leaves out what it was told
             // not to look at.
-            _ => builds.after_state(Arc::clone(&self.repository)),
+            None => builds.after_state(Arc::clone(&self.repository)),
         }
+    }
+
+    /// The files that both have and whose content may differ; none where one of the two is on disk.
+    pub(super) fn changed_files(&self, other: &Self) -> Option<Vec<String>> {
+        Some(self.commit.as_ref()?.changed(other.commit.as_ref()?))
+    }
+}
+
+/// What to name in a repository without Kustomizations of Flux.
+fn without_flux(overlays: &[String]) -> String {
+    match overlays {
+        [] => "name the folder that the cluster reconciles, if Flux's Kustomizations apply these files; markers in other files are for \
+               `bumpwright markers list` and `bumpwright update --dry-run`"
+            .to_owned(),
+        some => format!(
+            "without Flux, name the folders that are applied with `kubectl apply -k`: {}",
+            words::some(some)
+        ),
     }
 }
 

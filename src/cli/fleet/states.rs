@@ -1,6 +1,6 @@
 //! Two states of the clusters of a repository.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::args::Reading;
 use super::open::Opened;
@@ -44,6 +44,12 @@ impl States {
     pub(super) fn check_settings(&mut self, reading: &Reading) -> Result<CheckSettings, CliError> {
         self.old.check_settings(reading)?;
         self.new.check_settings(reading)
+    }
+
+    /// The files that both have and whose content differs; none where one of them is on disk.
+    pub(super) fn changed_files(&self) -> Option<BTreeSet<String>> {
+        let changed = self.old.changed_files(&self.new)?;
+        Some(changed.into_iter().collect())
     }
 
     /// The clusters of either, in the same order. What cannot be read in a fleet is reported.

@@ -43,6 +43,12 @@ pub fn run(args: &Init) -> ExitCode {
 /// Whether everything was read.
 fn proposed(args: &Init) -> Result<bool, CliError> {
     let options = options(args)?;
+    if args.path.to_str().is_some_and(|path| path.contains("://")) && !args.path.exists() {
+        let path = words::public(&args.path.to_string_lossy());
+        return Err(
+            CliError::new(format!("{path}: init reads a folder")).hint("clone the repository, and run it there")
+        );
+    }
     let hidden = Cell::new(0_usize);
     let others = RefCell::new(others::Others::default());
     let is_wanted = |path: &str| {

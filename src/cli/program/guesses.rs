@@ -47,7 +47,16 @@ const GUESSED_VALUES: [(&str, &str, &str); 1] = [(
 )];
 
 /// Guessed flags: of which command, and what does it here.
-const GUESSED_FLAGS: [(&str, &str, &str); 1] = [("fleet diff", "--check", "fleet review")];
+const GUESSED_FLAGS: [(&str, &str, &str); 4] = [
+    ("fleet diff", "--check", "fleet review"),
+    ("update", "--comment", "fleet review --comment"),
+    ("init", "--dry-run", "init, which changes nothing without --write"),
+    (
+        "update",
+        "--allow-downgrade",
+        "update, and the annotation bumpwright.dev/allow-downgrade of a policy",
+    ),
+];
 
 /// The error with a tip, if what was typed is a command of other programs, or a duration without its unit.
 pub(crate) fn with_tip(error: Error) -> Error {
@@ -95,7 +104,10 @@ fn with_flag(mut error: Error) -> Error {
     let is_meant =
         |(command, flag, _): &&(&str, &str, &str)| typed == flag && usage.contains(&format!("bumpwright {command} "));
     if let Some((_, _, ours)) = GUESSED_FLAGS.iter().find(is_meant) {
-        let tip = StyledStr::from(format!("here it is `bumpwright {ours}`"));
+        let (ours, more) = ours
+            .split_once(", ")
+            .map_or((*ours, String::new()), |(ours, more)| (ours, format!(", {more}")));
+        let tip = StyledStr::from(format!("here it is `bumpwright {ours}`{more}"));
         error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
@@ -198,6 +210,16 @@ mod tests {
         let of = |arguments: &[&str]| with_tip(command().try_get_matches_from(arguments).unwrap_err()).to_string();
         let text = of(&["bumpwright", "fleet", "diff", "--check", "--from", "main"]);
         assert!(text.contains("tip: here it is `bumpwright fleet review`"), "{text}");
+        let text = of(&["bumpwright", "update", "--dry-run", "--comment"]);
+        assert!(
+            text.contains("tip: here it is `bumpwright fleet review --comment`") && !text.contains("--commit'"),
+            "{text}"
+        );
+        let text = of(&["bumpwright", "init", "--dry-run"]);
+        assert!(
+            text.contains("tip: here it is `bumpwright init`, which changes nothing without --write"),
+            "{text}"
+        );
         let text = of(&["bumpwright", "fleet", "check", "--check"]);
         assert!(!text.contains("fleet review"), "{text}");
     }

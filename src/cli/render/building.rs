@@ -126,7 +126,11 @@ fn way_to(folder: &str, revision: &str) -> String {
     let fetched = format!("origin/{revision}");
     let is_id = revision.len() >= 7 && revision.chars().all(|c| c.is_ascii_hexdigit());
     let fetch = match revision.strip_prefix("origin/") {
-        Some(branch) => format!("fetch it: git fetch origin {branch}:refs/remotes/origin/{branch}"),
+        Some(branch) => {
+            // `main~1`, `main^`, `main@{1}`: the branch is what can be fetched.
+            let branch = branch.split(['~', '^', '@', ':']).next().unwrap_or(branch);
+            format!("fetch it: git fetch origin {branch}:refs/remotes/origin/{branch}")
+        }
         None if has_commit(folder, &fetched) => return format!("did you mean {fetched}?"),
         None if is_id => format!("fetch it: git fetch origin {revision}"),
         None => String::new(),

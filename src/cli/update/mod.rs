@@ -36,8 +36,9 @@ use args::{Output, Strict, Update};
 use bumpwright_edit::{Reason, Skip, unified};
 use bumpwright_nearest::nearest;
 use bumpwright_policy::PolicyName;
+use bumpwright_semver::Version;
 use bumpwright_text::between;
-use bumpwright_update::{self as automation, Ahead, OFFLINE, Place, RemoteJob, Run};
+use bumpwright_update::{self as automation, Ahead, Bump, OFFLINE, Place, RemoteJob, Run, bumps};
 use plan::{Planned, Step, plan};
 use pushing::Pushes;
 
@@ -79,8 +80,10 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     let has_several = runs.len() > 1;
     let is_error = |policy: &PolicyName| set.contains(policy) && has_several;
     let has_unknown = unused.iter().any(|(policy, _)| is_error(policy));
-    runs.iter_mut()
-        .for_each(|run| run.notes.extend(passed_over(args, &run.passed_over)));
+    for run in &mut runs {
+        run.notes.extend(passed_over(args, &run.passed_over));
+        run.notes.extend(going_back(run));
+    }
     let code = if has_unknown { FAILED } else { exit_code(args, &runs) };
     let unmarked = !runs.is_empty() && runs.iter().all(unmarked);
     let is_short = !args.verbose && args.output != Output::Json;
@@ -170,6 +173,28 @@ fn passed_over(args: &Update, automations: &[String]) -> Option<String> {
             "the repository has ImageUpdateAutomations of its own ({}), and what they say of path, branch, message and push counts for \
              nothing here: --fleet PATH, the folder of a cluster, goes by them, and so does -f FILE with a copy of one",
             words::some(automations)
+        )
+    })
+}
+
+/// That images go back to an older version, which a policy does where it allows none that is newer.
+fn going_back(run: &Run) -> Option<String> {
+    let version = |text: &str| Version::parse(text.split('@').next().unwrap_or(text)).ok();
+    let is_back = |bump: &Bump<'_>| {
+        let versions = version(bump.old).zip(version(bump.new));
+        versions.is_some_and(|(old, new)| new < old)
+    };
+    let bumps = bumps(&run.changes, &run.images);
+    let back = bumps.iter().filter(|bump| is_back(bump));
+    let back: BTreeSet<String> = back
+        .map(|bump| format!("{} goes from {} to {}", bump.policy, bump.old, bump.new))
+        .collect();
+    let back: Vec<String> = back.into_iter().collect();
+    (!back.is_empty()).then(|| {
+        format!(
+            "{}: older than what is in the files, since the policy allows nothing newer; to keep a newer version, annotate the policy with \
+             bumpwright.dev/allow-downgrade: \"false\" (docs/guides/policies.md#holding-images-back)",
+            words::some(&back)
         )
     })
 }

@@ -53,6 +53,14 @@ impl Report {
         self
     }
 
+    /// The report with one more finding.
+    #[must_use]
+    pub fn with(mut self, finding: Finding) -> Self {
+        self.findings.push(short(finding));
+        self.findings.sort_by(|one, other| order(one).cmp(&order(other)));
+        self
+    }
+
     /// Only the open findings that an older report does not have, and how many of its open ones are not there any more.
     #[must_use]
     pub fn since(mut self, older: &Self) -> (Self, usize) {

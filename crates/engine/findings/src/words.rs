@@ -19,15 +19,19 @@ pub(crate) fn summary(report: &Report) -> String {
     } else {
         counts.join(", ")
     };
-    let kustomizations = report.checked().iter().filter(|origin| origin.kustomization.is_some());
+    let (kustomizations, others): (Vec<&Origin>, Vec<&Origin>) = report
+        .checked()
+        .iter()
+        .partition(|origin| origin.kustomization.is_some());
+    let checked = match (kustomizations.len(), others.len()) {
+        (0, folders) if folders > 0 => count(folders, "folder"),
+        (kustomizations, _) => count(kustomizations, "Kustomization"),
+    };
     let accepted = match report.accepted() {
         0 => String::new(),
         accepted => format!(", {accepted} accepted"),
     };
-    format!(
-        "{total} in {}{accepted}",
-        count(kustomizations.count(), "Kustomization")
-    )
+    format!("{total} in {checked}{accepted}")
 }
 
 fn count(n: usize, noun: &str) -> String {
@@ -142,6 +146,10 @@ mod tests {
         assert_eq!(
             Report::new(vec![], checked, "").summary(),
             "no findings in 2 Kustomizations"
+        );
+        assert_eq!(
+            Report::new(vec![], [origin("a", ""), origin("b", "")], "").summary(),
+            "no findings in 2 folders"
         );
         assert_eq!(
             Report::new(vec![Finding::new(Rule::Schema, "m").kustomization("n/x")], [], "").summary(),

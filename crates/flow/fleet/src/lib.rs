@@ -25,7 +25,7 @@ mod secrets;
 mod source;
 mod verify;
 
-pub use build::entry::{entries, kustomization_folders};
+pub use build::entry::{entries, kustomization_folders, overlays};
 pub use build::memo::Memo;
 pub use build::one::is_masked;
 pub use build::reads::Reads;

@@ -11,6 +11,7 @@ use crate::source::fetched::SOURCE_GROUP;
 use crate::source::files::clean;
 use crate::source::meant::SourceObject;
 use bumpwright_api::Kustomization;
+use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
 use bumpwright_overlay::FaultKind;
 use bumpwright_yaml::{Files, ReadError, WriteError, json_of_node, read_resources};
@@ -204,6 +205,26 @@ pub fn kustomization_folders(tree: &dyn Tree) -> Vec<String> {
     };
     let highest = all.iter().filter(|folder| !is_below(folder));
     highest.map(|folder| clean(folder)).collect()
+}
+
+/// The folders with a kustomization that no other one of the repository builds on: what is applied with
+/// `kubectl apply -k` where there is no Flux.
+#[must_use]
+pub fn overlays(tree: &dyn Tree) -> Vec<String> {
+    let (mut folders, mut used) = (BTreeSet::new(), BTreeSet::new());
+    for file in yaml_files(tree, "/") {
+        if !NAMES.contains(&path::base(&file)) {
+            continue;
+        }
+        let folder = path::parent(&file).to_owned();
+        for document in documents(tree, file.trim_start_matches('/')).into_iter().flatten() {
+            let lists = ["resources", "bases", "components"].map(|field| document.value.get(field));
+            let names = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
+            used.extend(names.filter_map(Value::as_str).map(|name| path::join(&folder, name)));
+        }
+        folders.insert(folder);
+    }
+    folders.difference(&used).map(|folder| clean(folder)).collect()
 }
 
 /// The YAML files below a folder; links are not followed.

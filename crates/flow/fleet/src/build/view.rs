@@ -410,6 +410,12 @@ impl Fleet {
         }
     }
 
+    /// Whether it is what a folder builds by itself: there are objects, and no Kustomization.
+    pub(crate) fn is_plain(&self) -> bool {
+        let has_objects = self.nodes.first().is_some_and(|entry| !entry.objects().is_empty());
+        has_objects && self.nodes.iter().all(|node| node.kustomization.is_none())
+    }
+
     /// Adds the objects of a node to the index.
     pub(crate) fn index(&mut self, at: usize) {
         let Some(node) = self.nodes.get(at).filter(|node| !node.is_elsewhere()) else {

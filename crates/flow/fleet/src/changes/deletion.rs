@@ -114,8 +114,11 @@ fn deleted(change: &Change<'_>, owner: &Owner<'_>, old: Placed<'_>) -> Option<Fi
 }
 
 fn left_behind(change: &Change<'_>, owner: &Owner<'_>, names: &[String]) -> Finding {
-    let title = owner.new.or(owner.old).map(Node::title).unwrap_or_default();
+    let node = owner.new.or(owner.old);
+    let title = node.map(Node::title).unwrap_or_default();
+    let is_applied_by_hand = node.is_some_and(|node| node.kustomization.is_none() && node.release.is_none());
     let why = match owner.new {
+        Some(_) if is_applied_by_hand => "and `kubectl apply` deletes nothing without --prune",
         Some(_) => "which does not prune",
         None => "whose objects are not deleted with it",
     };

@@ -231,7 +231,7 @@ fn in_several(count: usize) -> String {
 }
 
 /// The first few of many texts.
-fn few(texts: &[String]) -> String {
+pub(crate) fn few(texts: &[String]) -> String {
     const FEW: usize = 4;
     let shown = texts.get(..FEW).unwrap_or(texts).join(", ");
     match texts.len().saturating_sub(FEW) {

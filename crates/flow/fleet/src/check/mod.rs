@@ -191,7 +191,7 @@ fn of_repository(
     (!settings.is_late()).then_some(())
 }
 
-/// The Kustomizations that a check reads.
+/// The Kustomizations that a check reads, and entries that are built without one.
 #[must_use]
 pub fn checked(fleets: &[Fleet]) -> Vec<Origin> {
     let origin = |fleet: &Fleet, name: Option<String>| Origin {
@@ -202,7 +202,7 @@ pub fn checked(fleets: &[Fleet]) -> Vec<Origin> {
     let nodes = fleets
         .iter()
         .flat_map(|fleet| fleet.nodes.iter().map(move |node| (fleet, node)));
-    nodes
-        .filter_map(|(fleet, node)| Some(origin(fleet, Some(node.name()?.to_string()))))
-        .collect()
+    let kustomizations = nodes.filter_map(|(fleet, node)| Some(origin(fleet, Some(node.name()?.to_string()))));
+    let plain = fleets.iter().filter(|fleet| fleet.is_plain());
+    kustomizations.chain(plain.map(|fleet| origin(fleet, None))).collect()
 }

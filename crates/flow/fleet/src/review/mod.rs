@@ -12,6 +12,7 @@ mod json;
 mod markdown;
 mod news;
 mod page;
+mod unread;
 mod words;
 
 use std::collections::BTreeSet;
