@@ -480,7 +480,11 @@ fn guards_are_told_and_are_no_failure() {
 fn the_status_stands_in_where_no_registry_is_asked() {
     let Some((registry, image)) = registry() else { return };
     let bench = Bench::new();
-    let status = format!("status: {{latestRef: {{name: '{image}', tag: v1.2.0}}}}\n");
+    // With the conditions that `kubectl get -o yaml` prints.
+    let status = format!(
+        "status: {{latestRef: {{name: '{image}', tag: v1.2.0}}, observedGeneration: 1, conditions: [{{type: Ready, status: 'True', \
+         reason: Succeeded, message: m, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1}}]}}\n"
+    );
     let suspended = manifests("sleeps", &image, &(range("*") + ", suspend: true"), "", &status);
     let absent = status_only("fs", "alone", "o/app", "7");
     let parts = [manifests("app", &image, BY_V, "", &status), suspended, absent];

@@ -662,7 +662,7 @@ fn annotations_that_do_not_parse_close() {
     for (annotations, words) in [
         (
             "bumpwright.dev/pull-request: gitlab",
-            "bumpwright.dev/pull-request: \"gitlab\" is not github or gitea",
+            "bumpwright.dev/pull-request: \"gitlab\" is not github or gitea (GitLab makes requests of the options in spec.git.push.options)",
         ),
         (
             "bumpwright.dev/pull-request: gitea, bumpwright.dev/pull-request-base: 'a b'",

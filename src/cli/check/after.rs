@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use super::{definitions, leases, releases, rights};
+use super::{charts, definitions, leases, releases, rights};
 use crate::cli::install::rollout::{self, Rollout, SELECTOR};
 use crate::cli::installed::{self, CONTROLLERS, Controller, HELM, WORKLOADS, at, items};
 use bumpwright_api::ObjectName;
@@ -26,7 +26,12 @@ pub(super) async fn check(cluster: &Cluster, namespace: &str, findings: &mut Fin
         definitions::after(cluster, kind, findings).await;
     }
     if components.kinds.kustomize {
-        releases::check(cluster, None, findings).await;
+        // Without the right to list all Deployments it is not known who runs.
+        let others = installed::controllers(cluster).await.ok();
+        releases::check(cluster, others.as_deref(), findings).await;
+    }
+    if components.kinds.source {
+        charts::check(cluster, components, findings).await;
     }
     if controller
         .arguments

@@ -1,14 +1,14 @@
 //! Whether an installation can be made: rights, and other controllers of the kinds.
 
 use super::findings::Findings;
-use super::{definitions, leases, releases, rights};
+use super::{charts, definitions, leases, releases, rights};
 use crate::cli::install::components::Components;
 use crate::cli::install::manifests::{Installation, Manifest};
 use crate::cli::install::rights::Rights;
 use crate::cli::install::shards::{ShardsError, manifests};
 use crate::cli::installed::{self, Controller, at};
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, GIT_REPOSITORY, Kind, Resource};
+use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, Resource};
 
 pub(super) async fn check(
     cluster: &Cluster,
@@ -34,54 +34,7 @@ pub(super) async fn check(
     }
     leases::before(cluster, namespace, components, findings).await;
     if components.kinds.source {
-        charts(cluster, components, findings).await;
-    }
-}
-
-/// Kinds of source-controller that bumpwright serves with the component helm only.
-const CHARTS: [Kind; 2] = [
-    Kind {
-        kind: "HelmChart",
-        plural: "helmcharts",
-        ..GIT_REPOSITORY
-    },
-    Kind {
-        kind: "HelmRepository",
-        plural: "helmrepositories",
-        ..GIT_REPOSITORY
-    },
-];
-
-/// Objects that nobody reconciles when bumpwright has source-controller's lease.
-async fn charts(cluster: &Cluster, components: Components, findings: &mut Findings) {
-    if components.kinds.helm {
-        return;
-    }
-    for kind in &CHARTS {
-        let listed = cluster.list(&Resource::of(kind, true), "", "").await;
-        let (count, first) = match &listed {
-            Ok(all) => (all.len(), all.first()),
-            // Without the definition there are none.
-            Err(error) if error.is_not_found() => continue,
-            Err(error) => {
-                let what = format!(
-                    "cannot list {}, which bumpwright does not serve without the component helm: {error}",
-                    kind.plural
-                );
-                findings.unknown("charts", what);
-                continue;
-            }
-        };
-        let Some(first) = first else { continue };
-        let (namespace, name) = (at(first, "/metadata/namespace"), at(first, "/metadata/name"));
-        findings.warn(
-            "charts",
-            format!(
-                "objects of the kind {}, which bumpwright does not serve without the component helm: {count}, such as \
-                 {namespace}/{name}; name helm in --components, or keep source-controller for all sources",
-                kind.kind
-            ),
-        );
+        charts::check(cluster, components, findings).await;
     }
 }
 
@@ -145,7 +98,7 @@ async fn flux_version(cluster: &Cluster, findings: &mut Findings) {
     {
         Ok(definition) => match at(&definition, "/metadata/labels/app.kubernetes.io~1version") {
             ours if ours.starts_with("bumpwright-") => {
-                findings.ok("flux", format!("no Flux; its definitions are of {ours}"));
+                findings.ok("flux", format!("the definitions are of {ours}"));
             }
             "" => findings.ok(
                 "flux",
@@ -216,7 +169,8 @@ fn rivals(controllers: &[Controller], namespace: &str, components: Components, f
             findings.warn(
                 "controllers",
                 format!(
-                    "{who}: bumpwright waits for its lease until it is scaled down (docs/guides/moving-from-flux.md)"
+                    "{who}: install needs --beside-flux, and bumpwright waits for its lease until it is scaled down \
+                     (docs/guides/moving-from-flux.md)"
                 ),
             )
         } else {

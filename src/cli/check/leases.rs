@@ -56,7 +56,8 @@ findings.ok("leases", format!("{pod} holds the lease {lease}"))
 } else {
 findings.warn(
                         "leases",
-                        format!("the lease {lease} is held by {holder}, which is not a pod of bumpwright: bumpwright waits until it is released"),
+                        format!("the lease {lease} is held by {holder}, which is not a pod of bumpwright but Flux's, or a process outside of the cluster: pods of \
+                             bumpwright wait until it is released"),
                     )
 }
             }

@@ -3,6 +3,7 @@
 mod after;
 pub mod args;
 mod before;
+mod charts;
 mod definitions;
 mod findings;
 mod leases;

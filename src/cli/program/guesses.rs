@@ -5,7 +5,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Guessed commands, and what does it here.
-const GUESSES: [(&[&str], &str); 18] = [
+const GUESSES: [(&[&str], &str); 17] = [
     (&["list", "ls", "images", "describe", "show"], "get"),
     (&["bump", "set", "tag", "upgrade", "promote"], "update"),
     (&["plan", "preview", "impact"], "update --dry-run"),
@@ -17,7 +17,6 @@ const GUESSES: [(&[&str], &str); 18] = [
     (&["review"], "fleet review"),
     (&["sync", "refresh"], "reconcile"),
     (&["apply", "bootstrap", "deploy"], "install"),
-    (&["delete", "remove"], "uninstall"),
     (&["pause", "stop"], "suspend"),
     (&["logs", "log", "history"], "events"),
     (&["watch", "top"], "status --watch"),
@@ -27,7 +26,11 @@ const GUESSES: [(&[&str], &str); 18] = [
 ];
 
 /// Guessed commands for what is done without a command of ours, and how.
-const ELSEWHERE: [(&[&str], &str); 2] = [
+const ELSEWHERE: [(&[&str], &str); 3] = [
+    (
+        &["delete", "remove"],
+        "`kubectl delete` an object; `bumpwright uninstall` removes what `install` has made",
+    ),
     (
         &["revert", "rollback", "undo"],
         "`git revert` the commit: the annotation bumpwright.dev/respect-reverts, or `bumpwright update --respect-reverts`, leaves it so \

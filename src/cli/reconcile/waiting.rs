@@ -71,11 +71,18 @@ pub(in crate::cli) async fn until_ready(
         match outcome(&object, request) {
             Outcome::Ready(message) => {
                 say(&format!("✔ {target} is ready: {}", line(&message)));
+                if let Some(commit) = request.and_then(|request| pushed_since(&object, request)) {
+                    say(&format!("✔ pushed commit {commit}"));
+                }
                 say_more(&message);
                 return Ok(0);
             }
             Outcome::Failed(why) => {
                 say(&format!("✗ {target} is not ready: {}", line(&why)));
+                say_more(&why);
+                if let Some((reason, _)) = why.split_once(": ") {
+                    say(&format!("  bumpwright explain {reason}"));
+                }
                 return Ok(1);
             }
             Outcome::Waiting(why) if Instant::now() >= end => {
@@ -85,6 +92,13 @@ pub(in crate::cli) async fn until_ready(
             Outcome::Waiting(_) => tokio::time::sleep(PAUSE).await,
         }
     }
+}
+
+/// The commit that an automation has pushed since a request, by the seconds of both.
+fn pushed_since<'o>(object: &'o Value, request: &str) -> Option<&'o str> {
+    let seconds = |time: &str| time.get(..19).map(str::to_owned);
+    let pushed = seconds(at(object, "/status/lastPushTime"))?;
+    (pushed >= seconds(request)?).then(|| at(object, "/status/lastPushCommit"))
 }
 
 /// The first line: others are skips, each with a place.
@@ -163,6 +177,20 @@ mod tests {
             assert_eq!(outcome(&object, Some("now")), expected);
         }
         assert_eq!(outcome(&object("True", "", 2), None), Outcome::Ready("m".to_owned()));
+    }
+
+    #[test]
+    fn a_push_after_the_request_is_told() {
+        let automation = json!({"status": {"lastPushTime": "2026-01-02T03:04:05Z", "lastPushCommit": "abc"}});
+        for (request, expected) in [
+            ("2026-01-02T03:04:05.9Z", Some("abc")),
+            ("2026-01-02T03:04:04Z", Some("abc")),
+            ("2026-01-02T03:04:06.1Z", None),
+            ("", None),
+        ] {
+            assert_eq!(pushed_since(&automation, request), expected, "{request}");
+        }
+        assert_eq!(pushed_since(&json!({}), "2026-01-02T03:04:05Z"), None);
     }
 
     #[test]

@@ -189,6 +189,13 @@ impl Text {
             colour,
         );
         self.field("Message", readiness.message.first_line());
+        // Fields that an automation left out, each with its place.
+        let skips = readiness.message.lines().skip(1).filter(|line| !line.trim().is_empty());
+        let more = skips.clone().count().saturating_sub(SHOWN);
+        skips.take(SHOWN).for_each(|skip| self.field("Left out", skip));
+        if more > 0 {
+            self.field("Left out", &format!("and {more} more"));
+        }
     }
 
     fn more(&mut self, all: usize, what: &str) {

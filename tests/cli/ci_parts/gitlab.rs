@@ -384,7 +384,7 @@ fn a_bump_asks_for_one_merge_request() {
         }
         let commit = &project.repo.log("bump/images")[0];
         assert_eq!(commit.author, "bumpwright <bumpwright@noreply.gitlab.example.com>");
-        assert!(project.machine.bench.path(".bumpwright").exists());
+        assert!(project.machine.bench.path(".cache/bumpwright").exists());
         assert!(!project.machine.arguments().contains(TOKEN));
     }
 }

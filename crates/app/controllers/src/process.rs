@@ -262,7 +262,9 @@ fn warn(settings: &Settings, setup: &Log) {
         ));
     }
     if settings.kinds.source && !settings.kinds.helm {
-        setup.info("HelmRepositories and HelmCharts are not served; --controllers=helm serves them");
+        setup.info(
+            "HelmRepositories and HelmCharts are not served: they are with helm among --controllers, beside source",
+        );
     }
 }
 

@@ -57,7 +57,10 @@ pub enum StorageError {
     #[error("cannot check the artifact {path}: {cause}")]
     Digest { path: PathBuf, cause: DigestError },
     /// A file differs from what was written. It was removed, so that the source writes it again.
-    #[error("the artifact {path} is damaged: its digest is {found}, it was written as {expected}; it was removed")]
+    #[error(
+        "the artifact {path} is not what was written: its digest is {found}, it was written as {expected}; it was removed, and is made \
+         again. Another controller with the same storage packs a revision in other bytes"
+    )]
     Damaged {
         path: PathBuf,
         /// The digest of the written bytes.

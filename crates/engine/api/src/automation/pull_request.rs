@@ -9,7 +9,7 @@ use super::spec::ImageUpdateAutomation;
 use bumpwright_policy::{ANNOTATION_PREFIX, InvalidAnnotation};
 
 /// The valid values of `pull-request`.
-const KINDS: &str = "github or gitea";
+const KINDS: &str = "github or gitea (GitLab makes requests of the options in spec.git.push.options)";
 /// The valid values of `pull-request-base`.
 pub const BRANCH: &str = "the name of a branch";
 /// The valid values of `pull-request-overwrite`.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::rc::Rc;
+use std::str::FromStr;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
@@ -112,6 +113,16 @@ impl<'de> Cursor<'de> {
     }
 }
 
+impl Cursor<'_> {
+    fn integer<T: FromStr>(self) -> Result<T, DecodeError> {
+        let number = match &self.0.value {
+            Value::Scalar { text, plain: true } => text.parse().ok(),
+            _ => None,
+        };
+        number.ok_or_else(|| DecodeError::expected("an integer", self.0))
+    }
+}
+
 impl<'de> de::Deserializer<'de> for Cursor<'de> {
     type Error = DecodeError;
 
@@ -140,6 +151,16 @@ impl<'de> de::Deserializer<'de> for Cursor<'de> {
             Some(value) => visitor.visit_bool(value),
             None => Err(DecodeError::expected("true or false", self.0)),
         }
+    }
+
+    /// The generations of a status, in what `kubectl get -o yaml` prints.
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_i64(self.integer()?)
+    }
+
+    /// The size of an artifact there.
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_u64(self.integer()?)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
@@ -189,7 +210,7 @@ impl<'de> de::Deserializer<'de> for Cursor<'de> {
     }
 
     forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier
+        i8 i16 i32 i128 u8 u16 u32 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier
     }
 }
 
