@@ -118,7 +118,7 @@ pub(super) enum NoTarget {
     /// The path of a file has parts that a generator fills in.
     #[error(
         "{path} depends on the generator of the ApplicationSet: mark the files with `bumpwright markers add --image {image} \
-         --policy {marker}`, then run again"
+         --policy {marker} --write`, then run again"
     )]
     Generated {
         path: String,
@@ -128,7 +128,7 @@ pub(super) enum NoTarget {
     /// A file or folder is in another repository.
     #[error(
         "{path} is not among the files: name the clone that has it, too, then run again; or run `bumpwright markers add \
-         --image {image} --policy {marker}` there, and remove the annotations by hand"
+         --image {image} --policy {marker} --write` there, and remove the annotations by hand"
     )]
     Elsewhere {
         path: String,

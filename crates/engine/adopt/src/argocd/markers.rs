@@ -14,6 +14,21 @@ pub(super) fn sites(draft: &Draft<'_>, file: usize) -> Vec<Site> {
     scan(FileKind::Yaml, text.as_bytes()).sites
 }
 
+/// The first field of each policy that has a marker in the files, as `path:line:column`.
+pub(super) fn first_places(draft: &Draft<'_>) -> BTreeMap<PolicyName, String> {
+    let mut places = BTreeMap::new();
+    for (n, parsed) in draft.files.parsed.iter().enumerate() {
+        if parsed.error.is_some() || file_kind(&parsed.source.path) != FileKind::Yaml {
+            continue;
+        }
+        for site in sites(draft, n) {
+            let place = || format!("{}:{}:{}", draft.files.name(n), site.line, site.column);
+            places.entry(site.setter.policy.clone()).or_insert_with(place);
+        }
+    }
+    places
+}
+
 /// Where the files have markers of a policy.
 pub(super) struct MarkedFolders {
     pub(super) policy: PolicyName,

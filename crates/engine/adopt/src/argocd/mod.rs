@@ -75,6 +75,7 @@ pub fn argocd_image_updater(sources: &[SourceFile], options: &Options) -> Adopti
     }
     adopter.keep_apart(&mut draft);
     adopter.apply(&mut draft);
+    adopter.tell_old_markers(&mut draft);
     for updater in &updaters {
         adopter.tell_updater(&mut draft, updater);
     }
@@ -369,6 +370,27 @@ impl<'n> Adopter<'_, 'n> {
                     draft.tell(Weight::Note, unit.at, &unit.subject, STAYS);
                 }
             }
+        }
+    }
+
+    /// Markers of earlier, as after a way back: what stays is written by both programs then.
+    fn tell_old_markers(&self, draft: &mut Draft<'n>) {
+        let stays = self.units.iter().filter(|unit| unit.stays);
+        let wishes = stays
+            .flat_map(|unit| &unit.wishes)
+            .filter_map(|wish| Some((wish, wish.policy.as_ref()?)));
+        let wishes: Vec<_> = wishes.filter(|(wish, _)| wish.application.is_some()).collect();
+        if wishes.is_empty() {
+            return;
+        }
+        let places = markers::first_places(draft);
+        for (wish, policy) in wishes {
+            let Some(place) = places.get(policy) else { continue };
+            let text = format!(
+                "{place} has a marker of ImagePolicy {policy}, so argocd-image-updater and the automation both write that field: take its \
+                 markers out, or correct what keeps the annotations"
+            );
+            draft.tell(Weight::Left, wish.at, &wish.subject, text);
         }
     }
 

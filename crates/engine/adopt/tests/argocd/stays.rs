@@ -156,7 +156,7 @@ fn a_set_moves_when_its_files_are_marked() {
     let adoption = run(&before, "");
     let left = remarks(&adoption, Weight::Left);
     assert!(
-        left.len() == 1 && left[0].contains("--policy argocd:team`, then run again"),
+        left.len() == 1 && left[0].contains("--policy argocd:team --write`, then run again"),
         "{left:?}"
     );
     assert_eq!(adoption.edited, []);
@@ -198,6 +198,33 @@ fn a_set_moves_when_its_files_are_marked() {
     let wider = [file("set.yaml", &gone), values("a", marker), values("b", marker)];
     assert_eq!(run(&wider, &adoption.manifests).manifests, active);
     assert_eq!(run(&wider, &active).manifests, "");
+}
+
+/// After the way back, whose markers may stay, another image of the Application keeps it.
+#[test]
+fn markers_of_earlier_are_told_where_an_application_stays() {
+    let lists = [
+        "image-list: web=acme/web:1.x, api=acme/api",
+        "api.update-strategy: newest-build",
+        "write-back-method: git",
+    ];
+    let app = application("web", &lists, SOURCE);
+    let values = |marker: &str| {
+        let text = format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec:\n  containers:\n  - name: web\n    image: acme/web:1.0.0{marker}\n  - name: \
+             api\n    image: acme/api:b1\n"
+        );
+        file("apps/web/pod.yaml", &text)
+    };
+    let told = |marker: &str| remarks(&adopted(&[file("app.yaml", &app), values(marker)]), Weight::Left);
+    let both = "apps/web/pod.yaml:7:12 has a marker of ImagePolicy argocd/web, so argocd-image-updater and the automation both write";
+    assert!(
+        !told("").iter().any(|text| text.contains("both write")),
+        "{:?}",
+        told("")
+    );
+    let left = told(" # {\"$imagepolicy\": \"argocd:web\"}");
+    assert!(left.iter().any(|text| text.contains(both)), "{left:?}");
 }
 
 /// A slip, and a revision that cannot be committed to.

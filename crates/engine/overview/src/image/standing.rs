@@ -215,7 +215,12 @@ impl<'a> Standings<'a> {
         }
         let short = short(commit);
         let (push, branch) = (&automation.spec.git.push.branch, &source.spec.reference.branch);
-        Some(if push.is_empty() || push == branch {
+        let is_merged = push.is_empty() || push == branch;
+        if is_merged && artifact.revision.is_empty() && !self.fed.contains_key(&id) {
+            // Nobody fetches it here, and no Kustomization waits: something else applies it, as Argo CD.
+            return None;
+        }
+        Some(if is_merged {
             format!("{id} has not fetched commit '{short}' yet")
         } else {
             let doubt = match evidence.other {

@@ -5,6 +5,7 @@ use super::policies::Policies;
 use bumpwright_api::LabelSelector;
 use bumpwright_edit::{Images, Reason, Verdict};
 use bumpwright_policy::{GuardRefusal, InvalidImage, PolicyName};
+use bumpwright_text::between;
 
 /// The policies visible to a run: an automation sees those of its own namespace (IUA-002), and those of others that
 /// allow it to, as far as its selector matches.
@@ -54,7 +55,11 @@ impl Images for View<'_> {
         };
         let selected = |selector: &LabelSelector| selector.matches(&known.labels).unwrap_or(false);
         if !self.selector.is_none_or(selected) {
-            let message = format!("the automation's policySelector leaves ImagePolicy {name} out");
+            let wanted = self.selector.map(labels).filter(|wanted| !wanted.is_empty());
+            let message = format!(
+                "the automation's policySelector leaves ImagePolicy {name} out{}",
+                between("; it takes those with ", wanted, "")
+            );
             return Verdict::Skip(Reason::NotSelected, message);
         }
         match &known.image {
@@ -81,6 +86,16 @@ impl Images for View<'_> {
         let refusal = downgrades.guards.check_downgrade(&downgrades.policy, from, to).err()?;
         Some((Reason::WouldDowngrade, format!("ImagePolicy {name}: {refusal}")))
     }
+}
+
+/// The labels that a selector asks for, as `key=value`; empty where it asks for more than that.
+fn labels(selector: &LabelSelector) -> String {
+    if !selector.match_expressions.is_empty() {
+        return String::new();
+    }
+    let labels = selector.match_labels.iter();
+    let labels: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
+    labels.join(",")
 }
 
 #[cfg(test)]
@@ -171,6 +186,11 @@ mod tests {
             namespace: Some("fs"),
             selector: Some(&selector),
         };
-        assert_eq!(reason(view, "fs", "app").0, Reason::NotSelected);
+        let (found, message) = reason(view, "fs", "app");
+        assert_eq!(found, Reason::NotSelected);
+        assert_eq!(
+            message,
+            "the automation's policySelector leaves ImagePolicy fs/app out; it takes those with team=a"
+        );
     }
 }
