@@ -25,7 +25,7 @@ const FRAME: usize = 500;
 
 pub(super) fn render(review: &Review) -> String {
     let mut comment = Comment::of(seen(review));
-    let findings: Vec<&Finding> = review.report.open().collect();
+    let findings = worst_first(review);
     if findings.len() > SEEN {
         let rows = table_of_findings(&findings, FINDINGS);
         comment.fold(&format!("All {} findings", findings.len()), &rows);
@@ -131,7 +131,7 @@ fn cluster(diff: &FleetDiff, room: usize) -> String {
 fn seen(review: &Review) -> String {
     let mut out = format!("## {}\n\n", review.headline());
     let _ = writeln!(out, "{}.\n", capital(&review.summary()));
-    let findings: Vec<&Finding> = review.report.open().collect();
+    let findings = worst_first(review);
     if !findings.is_empty() {
         out += &table_of_findings(&findings, SEEN);
         out.push('\n');
@@ -144,6 +144,13 @@ fn seen(review: &Review) -> String {
         out.push('\n');
     }
     out
+}
+
+/// The open findings, the worst first: a long list is folded.
+fn worst_first(review: &Review) -> Vec<&Finding> {
+    let mut findings: Vec<&Finding> = review.report.open().collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings
 }
 
 fn table_of_findings(findings: &[&Finding], most: usize) -> String {
