@@ -117,23 +117,6 @@ fn an_image_is_on_its_way_until_it_is_fetched_and_applied() {
     assert_eq!(why, "GitRepository/fs/fleet has not fetched commit 'c0ffee0' yet");
 }
 
-/// Where Argo CD applies what is pushed, the way ends in Git.
-#[test]
-fn an_image_is_current_once_it_is_pushed_to_what_nobody_reconciles() {
-    let mut world = world();
-    world.kustomizations.clear();
-    world.uses.clear();
-    let source = world.sources.values_mut().next().unwrap();
-    source.status.artifact.revision.clear();
-    source.status.artifact.last_update_time.clear();
-    let (stage_is, why) = stage(&world);
-    assert_eq!(stage_is, Stage::Current, "{why}");
-    assert!(
-        why.starts_with("in Git at the last run of ImageUpdateAutomation fs/auto"),
-        "{why}"
-    );
-}
-
 #[test]
 fn an_image_is_behind_until_an_automation_has_run_with_it() {
     let mut world = world();

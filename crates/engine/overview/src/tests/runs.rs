@@ -201,3 +201,20 @@ fn an_answer_is_about_one_revision() {
     world.automations.clear();
     assert!(world.doubts().is_empty(), "no automation has written anything");
 }
+
+/// Where Argo CD applies what is pushed, the way ends in Git.
+#[test]
+fn an_image_is_current_once_it_is_pushed_to_what_nobody_reconciles() {
+    let mut world = world();
+    world.kustomizations.clear();
+    world.uses.clear();
+    let source = world.sources.values_mut().next().unwrap();
+    source.status.artifact.revision.clear();
+    source.status.artifact.last_update_time.clear();
+    let (stage_is, why) = stage(&world);
+    assert_eq!(stage_is, Stage::Current, "{why}");
+    assert!(
+        why.starts_with("in Git at the last run of ImageUpdateAutomation fs/auto"),
+        "{why}"
+    );
+}
