@@ -8,6 +8,7 @@ mod functions;
 mod glob;
 mod pretty;
 mod serial;
+mod toml_error;
 mod toml_read;
 mod toml_write;
 mod trace;

@@ -1,5 +1,6 @@
 //! `fromToml`.
 
+use super::toml_error;
 use bumpwright_gostd::lossy;
 use bumpwright_template::{Args, DICT, Failure, Function, Host, STRING, Value};
 
@@ -10,14 +11,12 @@ fn from_toml(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let text = args.text(0)?;
     host.step(text.len() as u64 / 4)?;
     host.produce(text.len().saturating_mul(8))?;
-    Ok(match lossy(text).parse::<toml::Table>() {
+    let text = lossy(text);
+    Ok(match text.parse::<toml::Table>() {
         Ok(table) => table_of(&table),
         Err(error) => {
-            let line = error.span().map_or(1, |span| {
-                let before = text.iter().take(span.start);
-                1 + before.filter(|byte| **byte == b'\n').count()
-            });
-            let error = format!("toml: line {line}: {}", error.message());
+            let at = error.span().map_or(0, |span| span.start);
+            let error = toml_error::words(&text, at, error.message());
             Value::dict([("Error", Value::text(error))])
         }
     })
