@@ -119,6 +119,14 @@ impl<'n> Adopter<'_, 'n> {
             "{}: ImagePolicy {} chooses for it from now on, whatever the annotations say: {first}{more} had its marker",
             image.name.value, marked.policy
         );
+        let has_repository = draft.objects.known.chooser(&marked.policy).is_some_and(|(_, own)| own.is_some());
+        let missing = (!has_repository).then(|| {
+            let text = format!(
+                "{}: the ImageRepository of ImagePolicy {} is not among the files: nothing is chosen without it",
+                image.name.value, marked.policy
+            );
+            (at, text)
+        });
         let mut wish = Wish {
             at,
             subject: job.subject.clone(),
@@ -127,7 +135,7 @@ impl<'n> Adopter<'_, 'n> {
             policy: Some(marked.policy),
             group: None,
             fields: marked.fields,
-            notes: vec![(at, note)],
+            notes: [(at, note)].into_iter().chain(missing).collect(),
             folders: Vec::new(),
             application: job.application,
         };
