@@ -61,7 +61,10 @@ fn a_reconciliation_ends_as_its_controller_says() {
     );
     let ran = run(&["reconcile", "kustomization/root"], ("False", "BuildFailed"));
     assert_eq!(ran.code, 1, "{}", ran.err);
-    let last = ran.err.lines().last().unwrap();
+    let [.., last, hint] = ran.err.lines().collect::<Vec<_>>()[..] else {
+        panic!("{}", ran.err)
+    };
+    assert_eq!(hint, "  bumpwright explain BuildFailed");
     assert!(
         last.starts_with("✗ Kustomization/reconcile-a/root is not ready: BuildFailed: False after"),
         "{}",

@@ -198,7 +198,10 @@ fn a_flipped_byte_is_not_served() {
     assert_eq!(serving.get(&path).status, 404);
     assert!(!world.storage.exists(&written));
     let faults = serving.faults();
-    assert!(faults.len() == 1 && faults[0].contains("damaged"), "{faults:?}");
+    assert!(
+        faults.len() == 1 && faults[0].contains("is not what was written"),
+        "{faults:?}"
+    );
     // The reconciler writes it again.
     world.storage.write(&written, None, filler(b"hello")).unwrap();
     assert_eq!(serving.get(&path).body, b"hello");

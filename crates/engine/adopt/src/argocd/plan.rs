@@ -119,7 +119,11 @@ impl<'n> Adopter<'_, 'n> {
             "{}: ImagePolicy {} chooses for it from now on, whatever the annotations say: {first}{more} had its marker",
             image.name.value, marked.policy
         );
-        let has_repository = draft.objects.known.chooser(&marked.policy).is_some_and(|(_, own)| own.is_some());
+        let has_repository = draft
+            .objects
+            .known
+            .chooser(&marked.policy)
+            .is_some_and(|(_, own)| own.is_some());
         let missing = (!has_repository).then(|| {
             let text = format!(
                 "{}: the ImageRepository of ImagePolicy {} is not among the files: nothing is chosen without it",
