@@ -90,7 +90,7 @@ fn before_an_installation_rights_and_other_controllers_are_checked() {
     cluster.apply(&deployment("flux-system", "source-controller", "x:v1", 0).to_string());
     lease(&cluster, reflector, "image-reflector-controller-0_1", FUTURE);
     lease(&cluster, "source-controller", "gone_1", PAST);
-    let waits = "! image-reflector-controller (ghcr.io/fluxcd/image-reflector-controller:v1.2.4) runs in the namespace flux-system: bumpwright waits";
+    let waits = "! image-reflector-controller (ghcr.io/fluxcd/image-reflector-controller:v1.2.4) runs in the namespace flux-system: install needs --beside-flux";
     let held = "! the lease image-reflector-controller-leader-election is held by image-reflector-controller-0_1";
     let ran = check(&cluster, &["--pre", "--components=all"], 0, &[waits, held]);
     assert!(!ran.out.contains("source-controller"), "{}", ran.out);
@@ -510,7 +510,7 @@ fn faults_are_found(cluster: &Cluster) {
     let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
     // Another holder, one that is silent, and old stored versions.
     lease(cluster, "source-controller", "source-controller-0_1", FUTURE);
-    let other = "! the lease source-controller-leader-election is held by source-controller-0_1, which is not a pod of bumpwright: bumpwright waits until it is released";
+    let other = "! the lease source-controller-leader-election is held by source-controller-0_1, which is not a pod of bumpwright but Flux's, or a process outside of the cluster: pods of bumpwright wait until it is released";
     let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/imagepolicies.image.toolkit.fluxcd.io";
     let mut stored = cluster.get(definition);
     stored["status"]["storedVersions"] = json!(["v1beta2", "v1"]);

@@ -379,7 +379,9 @@ impl<'n> Adopter<'_, 'n> {
         let wishes = stays
             .flat_map(|unit| &unit.wishes)
             .filter_map(|wish| Some((wish, wish.policy.as_ref()?)));
-        let wishes: Vec<_> = wishes.filter(|(wish, _)| wish.application.is_some()).collect();
+        // Without a group no automation takes the policy.
+        let is_written = |wish: &Wish<'_>| wish.application.is_some() && wish.group.is_some();
+        let wishes: Vec<_> = wishes.filter(|(wish, _)| is_written(wish)).collect();
         if wishes.is_empty() {
             return;
         }
