@@ -161,7 +161,7 @@ fn damage_is_found_while_reading_and_the_file_goes() {
     let error = read(&world.storage, &written).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidData);
     assert!(
-        error.to_string().contains("damaged") && error.to_string().contains(&written.digest),
+        error.to_string().contains("is not what was written") && error.to_string().contains(&written.digest),
         "{error}"
     );
     assert!(!world.storage.exists(&written));

@@ -42,10 +42,12 @@ fn fault(text: &str, line: usize, ours: &str) -> Option<(String, String)> {
 /// That what is behind `=` is no value; none where that is not clear from its first word.
 fn no_value(value: &str, has_more_lines: bool) -> Option<String> {
     let Some(first) = value.chars().next() else {
-        return Some(match has_more_lines {
-            true => r"expected value but found '\n' instead".to_owned(),
-            false => "unexpected EOF; expected value".to_owned(),
-        });
+        let why = if has_more_lines {
+            r"expected value but found '\n' instead"
+        } else {
+            "unexpected EOF; expected value"
+        };
+        return Some(why.to_owned());
     };
     let word: String = value.chars().take_while(|c| c.is_alphabetic()).collect();
     match (first, word.as_str()) {
