@@ -81,8 +81,9 @@ fn merge_requests_are_reviewed_once_with_a_status_and_a_note() {
     controller = world.controller(&arguments);
     let before = gitlab.lists();
     for round in ["one", "two"] {
-        world.request(GIT_REPOSITORY, "app", round);
+        // The process may list, and see the request, as soon as it is there.
         let before = gitlab.lists();
+        world.request(GIT_REPOSITORY, "app", round);
         wait_for(|| gitlab.lists() > before, || controller.log());
     }
     assert!(gitlab.lists() > before);
