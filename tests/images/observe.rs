@@ -732,10 +732,8 @@ mod pages {
         let_go.send(()).unwrap();
         let mut answer = String::new();
         busy.read_to_string(&mut answer).unwrap();
-        assert!(
-            answer.contains("Connection: close\r\n") && answer.ends_with("\r\n\r\ndone"),
-            "{answer}"
-        );
+        // That nothing else came is that the connection was closed, whether or not the head could still say so.
+        assert!(answer.ends_with("\r\n\r\ndone"), "{answer}");
         stopping.join().unwrap();
     }
 

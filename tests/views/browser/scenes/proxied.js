@@ -24,6 +24,10 @@ module.exports = async (stage) => {
 
   // No page to sign in at, no cookie, and nothing to sign out of.
   const ann = await as("ann");
+  // The process may not have listed the objects yet, nor the API server the rights.
+  for (let tries = 0; tries < 100 && (await ann.goto(stage.path)).status() === 404; tries++) {
+    await ann.waitForTimeout(200);
+  }
   await stage.open(ann, stage.path);
   assert.ok((await ann.locator("body").innerText()).includes("sso:ann"));
   assert.deepEqual(await ann.context().cookies(), []);
