@@ -15,7 +15,7 @@ use bumpwright_corpora::{corpora, report, rows};
 use std::collections::BTreeMap;
 
 /// As many as have been reached; it only rises.
-const FLOOR: usize = 1097;
+const FLOOR: usize = 1099;
 
 /// `HELM_CASES` names a part of an id: those cases alone are run, and what differs is printed.
 #[test]
