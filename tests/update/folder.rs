@@ -32,6 +32,29 @@ fn marked_fields_of_the_current_folder_are_edited_with_the_policies_found_there(
     assert_eq!(again.out, "nothing to change\n");
 }
 
+/// Somebody has a newer version than the policy allows: it goes, and not in silence.
+#[test]
+fn an_image_that_goes_back_is_noted() {
+    let bench = Bench::new();
+    let newer = MARKED.replace("1.0.0", "3.0.0");
+    bench.write("a.yaml", &newer);
+    bench.write("p.yaml", app());
+    let note = "note: fs/app goes from 3.0.0 to 2.0.0: older than what is in the files, since the policy allows nothing newer; to keep a newer \
+                version, annotate the policy with bumpwright.dev/allow-downgrade";
+    let told = |arguments: &[&str]| {
+        let ran = bench.ok(arguments);
+        ran.out + &ran.err
+    };
+    let text = told(&["update", "--dry-run"]);
+    assert!(text.contains(note), "{text}");
+    // Who sets an older version means it.
+    let text = told(&["update", "--dry-run", "--set", "fs:app=ghcr.io/o/app:1.0.0"]);
+    assert!(text.contains("3.0.0 → ") && !text.contains("goes from"), "{text}");
+    bench.write("a.yaml", MARKED);
+    let text = told(&["update", "--dry-run"]);
+    assert!(!text.contains("goes from"), "{text}");
+}
+
 #[test]
 fn a_dry_run_writes_nothing_and_its_diff_applies() {
     let bench = Bench::new();

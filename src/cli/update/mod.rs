@@ -82,7 +82,7 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     let has_unknown = unused.iter().any(|(policy, _)| is_error(policy));
     for run in &mut runs {
         run.notes.extend(passed_over(args, &run.passed_over));
-        run.notes.extend(going_back(run));
+        run.notes.extend(going_back(run, &|policy| set.contains(policy)));
     }
     let code = if has_unknown { FAILED } else { exit_code(args, &runs) };
     let unmarked = !runs.is_empty() && runs.iter().all(unmarked);
@@ -177,12 +177,13 @@ fn passed_over(args: &Update, automations: &[String]) -> Option<String> {
     })
 }
 
-/// That images go back to an older version, which a policy does where it allows none that is newer.
-fn going_back(run: &Run) -> Option<String> {
+/// That images go back to an older version, which a policy does where it allows none that is newer. What somebody has
+/// set is meant.
+fn going_back(run: &Run, is_set: &dyn Fn(&PolicyName) -> bool) -> Option<String> {
     let version = |text: &str| Version::parse(text.split('@').next().unwrap_or(text)).ok();
     let is_back = |bump: &Bump<'_>| {
         let versions = version(bump.old).zip(version(bump.new));
-        versions.is_some_and(|(old, new)| new < old)
+        versions.is_some_and(|(old, new)| new < old) && !is_set(bump.policy)
     };
     let bumps = bumps(&run.changes, &run.images);
     let back = bumps.iter().filter(|bump| is_back(bump));
