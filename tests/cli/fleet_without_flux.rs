@@ -93,3 +93,17 @@ fn a_review_of_an_overlay_says_what_it_does_not_know() {
         run(git(&bench.dir).args(["reset", "--quiet", "HEAD~1"]));
     }
 }
+
+/// `overlays/*` of a shell names what is there after the change.
+#[test]
+fn an_overlay_that_goes_is_not_passed_over() {
+    let bench = bench();
+    std::fs::remove_dir_all(bench.path("overlays/test")).unwrap();
+    let arguments = ["fleet", "review", "--offline", "--from", "HEAD"];
+    let ran = bench.run(&[&arguments[..], &["overlays/prod"]].concat());
+    let gone = "warning[not-compared]: overlays/test is gone with this change, and what was applied from there is not reviewed";
+    assert!(ran.out.contains(gone), "{}{}", ran.out, ran.err);
+    let ran = bench.run(&[&arguments[..], &["overlays/prod", "overlays/test"]].concat());
+    assert!(!ran.out.contains(gone), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("Deployment test/web"), "{}{}", ran.out, ran.err);
+}

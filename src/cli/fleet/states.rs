@@ -6,7 +6,7 @@ use super::args::Reading;
 use super::open::Opened;
 use crate::cli::console::complain;
 use crate::cli::error::CliError;
-use bumpwright_fleet::{CheckSettings, Fleet, Memo, RenderedReleases, aligned, both, differing};
+use bumpwright_fleet::{CheckSettings, Fleet, Memo, RenderedReleases, aligned, both, differing, entries, overlays};
 
 /// The clusters of two states, in the same order.
 type Both = (Vec<Fleet>, Vec<Fleet>);
@@ -47,9 +47,20 @@ impl States {
     }
 
     /// The files that both have and whose content differs; none where one of them is on disk.
-    pub(super) fn changed_files(&self) -> Option<BTreeSet<String>> {
-        let changed = self.old.changed_files(&self.new)?;
-        Some(changed.into_iter().collect())
+    pub(super) fn changed_files(&self) -> BTreeSet<String> {
+        self.old.changed_files(&self.new).into_iter().flatten().collect()
+    }
+
+    /// What a cluster reconciled before, or without Flux the overlays, that the new state does not have and that are not
+    /// among the entries.
+    pub(super) fn gone(&self) -> Vec<String> {
+        let tree = self.old.repository.tree();
+        let mut before = entries(&*tree);
+        if before.is_empty() {
+            before = overlays(&*tree);
+        }
+        before.retain(|folder| !self.new.has(folder) && !self.new.entries.contains(folder));
+        before
     }
 
     /// The clusters of either, in the same order. What cannot be read in a fleet is reported.

@@ -98,14 +98,12 @@ fn review(args: &Review, base: &str) -> Result<fleet::Review, CliError> {
     };
     let mut review = fleet::review(before, after, &settings, env!("CARGO_PKG_VERSION"));
     registries.iter().for_each(|registries| registries.report());
-    let changed = match states.changed_files() {
-        Some(changed) => changed,
-        None => match open::disk(&args.reading)? {
-            Some(root) => building::changed_files(&root, base, args.to.as_deref())?,
-            None => BTreeSet::new(),
-        },
+    let changed = match open::disk(&args.reading)? {
+        Some(root) => building::changed_files(&root, base, args.to.as_deref())?,
+        None => states.changed_files(),
     };
     review.note_unread([before, after], &changed);
+    review.note_gone(&states.gone());
     // The process ends soon: to free every object of two fleets by itself takes a part of its time.
     std::mem::forget((old, new));
     if let Some(registries) = registries.filter(|_| args.release_notes) {

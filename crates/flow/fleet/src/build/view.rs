@@ -410,9 +410,10 @@ impl Fleet {
         }
     }
 
-    /// Whether it is what a folder builds by itself: there are objects, and no Kustomization.
+    /// Whether it is what a folder builds by itself: there are objects, or a build that fails, and no Kustomization.
     pub(crate) fn is_plain(&self) -> bool {
-        let has_objects = self.nodes.first().is_some_and(|entry| !entry.objects().is_empty());
+        let entry = self.nodes.first();
+        let has_objects = entry.is_some_and(|entry| entry.product.is_err() || !entry.objects().is_empty());
         has_objects && self.nodes.iter().all(|node| node.kustomization.is_none())
     }
 

@@ -8,6 +8,22 @@ use bumpwright_edit::{FileKind, file_kind, looks_marked};
 use bumpwright_findings::{Finding, Rule, Severity};
 
 impl Review {
+    /// Adds a warning about entries that the change removes and that are not reviewed: a pattern that a shell has expanded
+    /// names what is there after it.
+    pub fn note_gone(&mut self, gone: &[String]) {
+        if gone.is_empty() {
+            return;
+        }
+        let are = if gone.len() == 1 { "is" } else { "are" };
+        let message = format!(
+            "{} {are} gone with this change, and what was applied from there is not reviewed",
+            few(gone)
+        );
+        let finding =
+            Finding::new(Rule::NotCompared, message).help("name the removed folders, too: they are read as they were");
+        self.report = self.report.clone().with(finding);
+    }
+
     /// Adds a note about files of the change with marked fields that nothing in these states is built from: that there
     /// is no difference would look like an answer. `changed` are paths from the root of the repository.
     pub fn note_unread(&mut self, states: [State<'_>; 2], changed: &BTreeSet<String>) {
@@ -40,7 +56,7 @@ impl Review {
         let finding = Finding::new(Rule::NotCompared, message)
             .severity(Severity::Note)
             .at(first.as_str(), 1, 1)
-            .help("name the folders that are built from it as well; Helm values are reviewed with the HelmRelease or the helmCharts that has them");
+            .help("name the folders that are built from it as well; Helm values are reviewed with the HelmRelease that has them");
         self.report = self.report.clone().with(finding);
     }
 }
