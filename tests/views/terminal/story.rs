@@ -157,6 +157,10 @@ fn from_a_release_to_a_failure() {
 
     // Mended, and brought on.
     fleet.nodes.mend_image(&format!("{}:1.1.0", world.image("app")));
+    until("its pods run", || {
+        let web = world.cluster.get("/apis/apps/v1/namespaces/story/deployments/web");
+        !web["status"].to_string().contains("ProgressDeadlineExceeded")
+    });
     fleet.reconcile(&["ks", "apps"], 0);
     let status = ok(world, &["status"]);
     assert!(
